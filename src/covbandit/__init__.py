@@ -1,0 +1,77 @@
+"""Online allocation over correlated options: learn the weights with the best trade-off of reward and covariance risk.
+
+Names are resolved when they are first used, so that ``import covbandit`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from covbandit._version import __version__
+
+if TYPE_CHECKING:
+    from covbandit import environments as environments
+    from covbandit import errors as errors
+    from covbandit import problems as problems
+    from covbandit import testing as testing
+    from covbandit.allocation import Allocator as Allocator
+    from covbandit.allocation import allocator as allocator
+    from covbandit.errors import CovbanditError as CovbanditError
+    from covbandit.learners import OGD as OGD
+    from covbandit.learners import FixedWeights as FixedWeights
+    from covbandit.learners import Learner as Learner
+    from covbandit.learners import LinearFI as LinearFI
+    from covbandit.learners import MCEmpirical as MCEmpirical
+    from covbandit.learners import ShrunkEmpirical as ShrunkEmpirical
+    from covbandit.learners import load_learner as load_learner
+    from covbandit.maximization import Optimum as Optimum
+    from covbandit.maximization import maximize_utility as maximize_utility
+    from covbandit.problem import Problem as Problem
+    from covbandit.risk import RiskPath as RiskPath
+    from covbandit.risk import choose_risk_aversion as choose_risk_aversion
+    from covbandit.risk import risk_path as risk_path
+    from covbandit.simulation import SimulationResult as SimulationResult
+    from covbandit.simulation import simulate as simulate
+
+_ROOMS = {
+    "environments": None,
+    "errors": None,
+    "problems": None,
+    "testing": None,
+    "Allocator": "allocation",
+    "allocator": "allocation",
+    "CovbanditError": "errors",
+    "FixedWeights": "learners",
+    "Learner": "learners",
+    "LinearFI": "learners",
+    "MCEmpirical": "learners",
+    "OGD": "learners",
+    "ShrunkEmpirical": "learners",
+    "load_learner": "learners",
+    "Optimum": "maximization",
+    "maximize_utility": "maximization",
+    "Problem": "problem",
+    "RiskPath": "risk",
+    "choose_risk_aversion": "risk",
+    "risk_path": "risk",
+    "SimulationResult": "simulation",
+    "simulate": "simulation",
+}
+
+__all__ = ["__version__", *_ROOMS]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'covbandit' has no attribute {name!r}")
+    room = _ROOMS[name]
+    if room is None:
+        return importlib.import_module(f"covbandit.{name}")
+    value = getattr(importlib.import_module(f"covbandit.{room}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,58 @@
+"""The exceptions that covbandit raises, and nothing else.
+
+Every error a user can cause derives from `CovbanditError`. Its message gives the offending value, the cause and the way
+out. Where a built-in class says the same (`ValueError`, `ImportError`), our class derives from it as well, so callers
+may catch either.
+"""
+
+from __future__ import annotations
+
+
+class CovbanditError(Exception):
+    """Base of every exception raised on purpose by covbandit."""
+
+
+class InvalidInput(CovbanditError, ValueError):
+    """A value that cannot be used: wrong shape, NaN, not on the simplex, unknown option, ..."""
+
+
+class Infeasible(CovbanditError, ValueError):
+    """No weights satisfy the constraints, for example caps that sum to less than one."""
+
+
+class NotPositiveSemidefinite(InvalidInput):
+    """A covariance with a negative eigenvalue where a positive semi-definite one is needed."""
+
+
+class Unsupported(CovbanditError, ValueError):
+    """A combination of arguments that is meaningful but not available."""
+
+
+class NumericalFailure(CovbanditError, ArithmeticError):
+    """A computation did not reach the accuracy it promises."""
+
+
+class StateFileError(CovbanditError, ValueError):
+    """A saved learner or result that is truncated, foreign, damaged or of a newer format."""
+
+
+class MissingExtra(CovbanditError, ImportError):
+    """An optional dependency is needed; the message names the extra to install."""
+
+
+class Interrupted(CovbanditError, KeyboardInterrupt):
+    """Ctrl-C during a simulation. Carries what was finished.
+
+    Attributes
+    ----------
+    partial : SimulationResult or None
+        The finished replications, or None if there are none. Pass it to ``simulate(..., resume=partial)``.
+    """
+
+    def __init__(self, message: str, partial: object = None) -> None:
+        super().__init__(message)
+        self.partial = partial
+
+
+class CovbanditWarning(UserWarning):
+    """Base of every warning issued by covbandit."""

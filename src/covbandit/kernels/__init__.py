@@ -1,0 +1,1 @@
+"""Arrays in, arrays out. Compiled by Numba; knows no class of ours."""

@@ -1,0 +1,113 @@
+"""How kernels are compiled: once per machine, for one signature each, found again in a cache on disk.
+
+Three facts about Numba shape this file.
+
+* Its cache notices a changed file, but not a changed helper in *another* file. Therefore the cache lives in a folder named
+  by a hash of all sources that hold kernels.
+* A call with unforeseen argument types silently compiles a second version and does not cache it. Therefore each kernel has
+  one declared signature, compiled at first use, after which compiling is switched off.
+* `numba.config.CACHE_DIR` is global. It is set only while a kernel is being decorated, so other packages keep theirs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+from numba.core import config
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_ROOMS_WITH_KERNELS = ("kernels", "learners", "simulation")
+_lock = threading.RLock()
+_signatures: dict[int, Any] = {}
+_kernels: list[Any] = []
+
+
+def _source_hash() -> str:
+    package = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for room in _ROOMS_WITH_KERNELS:
+        for path in sorted((package / room).rglob("*.py")):
+            digest.update(path.name.encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _user_cache() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def cache_directory() -> Path:
+    """Return the folder in which compiled kernels of exactly these sources are kept."""
+    root = os.environ.get("NUMBA_CACHE_DIR")
+    base = Path(root) if root else _user_cache() / "covbandit"
+    return base / f"covbandit-{_source_hash()}"
+
+
+_directory = cache_directory()
+
+
+def kernel(signature: object = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Mark a function as a kernel, to be compiled by Numba at first use.
+
+    Parameters
+    ----------
+    signature
+        A Numba signature, for kernels called from Python. Helpers that only other kernels call need none.
+
+    Returns
+    -------
+    callable
+        A decorator that returns a Numba dispatcher. Call it from Python through `ready`.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        options = {"nogil": True, "error_model": "numpy"}
+        with _lock:
+            previous = config.CACHE_DIR
+            config.CACHE_DIR = str(_directory)
+            try:
+                dispatcher = numba.njit(cache=True, **options)(function)
+            except (RuntimeError, OSError):  # nothing is writable: compile in every process
+                dispatcher = numba.njit(**options)(function)
+            finally:
+                config.CACHE_DIR = previous
+            if signature is not None:
+                _signatures[id(dispatcher)] = signature
+                _kernels.append(dispatcher)
+        return cast("Callable[P, R]", dispatcher)
+
+    return decorate
+
+
+def ready(dispatcher: Callable[P, R]) -> Callable[P, R]:
+    """Return the kernel, compiled (or loaded from the cache) for its one signature."""
+    compiled = cast("Any", dispatcher)
+    if not compiled.signatures or compiled._can_compile:
+        with _lock:
+            if compiled._can_compile:
+                compiled.compile(_signatures[id(dispatcher)])
+                compiled.disable_compile()
+    return dispatcher
+
+
+def is_kernel(function: object) -> bool:
+    """Tell whether a function was declared with `kernel` and a signature."""
+    return id(function) in _signatures
+
+
+def all_kernels() -> list[Any]:
+    """Return every kernel with a signature that has been imported so far."""
+    return list(_kernels)

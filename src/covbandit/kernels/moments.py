@@ -1,0 +1,62 @@
+"""Running means and scatter matrices, by Welford's update: no cancellation, however large the mean.
+
+======  =====  ===================================================================
+name    shape  meaning
+======  =====  ===================================================================
+mean    d      θ̂, changed in place
+M       d × d  scatter Σ_s (y_s - θ̂)(y_s - θ̂)', so that Σ̂ = M / n; changed in place
+y       d      the new observation
+delta   d      workspace
+======  =====  ===================================================================
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covbandit.kernels.compilation import kernel
+
+F64 = NDArray[np.float64]
+
+
+@kernel()
+def update_mean(mean: F64, n: float, y: F64) -> None:
+    """Update a mean with its n-th observation."""
+    for i in range(mean.size):
+        mean[i] += (y[i] - mean[i]) / n
+
+
+@kernel()
+def update_moments(mean: F64, M: F64, n: float, keep: float, y: F64, delta: F64) -> float:
+    """Update mean and scatter of n (effective) observations with one more; return their new number.
+
+    `keep` is the share of its weight that each old observation retains: 1, or 2^(-1/half_life) to forget exponentially.
+    """
+    d = mean.size
+    before = keep * n
+    after = before + 1.0
+    share = 1.0 / after
+    for i in range(d):
+        delta[i] = y[i] - mean[i]
+        mean[i] += share * delta[i]
+    share *= before
+    for i in range(d):
+        step = share * delta[i]
+        for j in range(d):
+            M[i, j] = keep * M[i, j] + step * delta[j]
+    return after
+
+
+def merge_moments(
+    mean: F64, M: F64, n: float, other_mean: F64, other_M: F64, other_n: float
+) -> tuple[F64, F64]:
+    """Return mean and scatter of two sets of observations together (Chan's formula)."""
+    total = n + other_n
+    if total == 0:
+        return mean.copy(), M.copy()
+    between = other_mean - mean
+    return (
+        mean + between * (other_n / total),
+        M + other_M + np.outer(between, between) * (n * other_n / total),
+    )

@@ -1,0 +1,11 @@
+"""Learners: one algorithm, one file."""
+
+from covbandit.learners.base import Learner
+from covbandit.learners.files import load_learner
+from covbandit.learners.fixed_weights import FixedWeights
+from covbandit.learners.linear_fi import LinearFI
+from covbandit.learners.mc_empirical import MCEmpirical
+from covbandit.learners.ogd import OGD
+from covbandit.learners.shrunk_empirical import ShrunkEmpirical
+
+__all__ = ["OGD", "FixedWeights", "Learner", "LinearFI", "MCEmpirical", "ShrunkEmpirical", "load_learner"]

@@ -1,0 +1,368 @@
+"""The learner protocol: what all learners share, so that an algorithm is two kernels and a docstring."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from covbandit import validation
+from covbandit.errors import CovbanditError, InvalidInput, Unsupported
+from covbandit.kernels.compilation import ready
+from covbandit.learners import files
+from covbandit.learners.state import (
+    ACTIVE,
+    CAP,
+    COUNT,
+    HOLD,
+    HOLD_ROUNDS,
+    LAST,
+    SEED,
+    START,
+    TOLD,
+    Layout,
+    State,
+)
+
+F64 = NDArray[np.float64]
+Feedback = Literal["all", "chosen", "total"]
+Hold = tuple[ArrayLike, int]
+
+
+class Learner(ABC):
+    r"""Base of all learners: proposes weights (`ask`) and learns from what they earned (`tell`).
+
+    A subclass states its `feedback` and either names two compiled kernels (`_layout`, `_decide_kernel`,
+    `_absorb_kernel`) or, slower but in plain Python, overrides `_initialize`, `_decide` and `_absorb` and keeps what it
+    learns in the dictionary ``self.statistics`` (numbers, strings, lists and arrays). Either way it runs in `simulate`,
+    saves and loads.
+
+    Each constructor argument must be kept as an attribute of the same name: that is how learners are cloned and saved.
+
+    Parameters
+    ----------
+    n_options : int
+        d.
+    options : sequence of str, optional
+        Names, used in every message.
+    seed : int, optional
+        For randomised learners; the others ignore it.
+    hold : (weights, rounds), optional
+        Play these weights in the first rounds, and learn from them: a status quo that must not be left at once.
+
+    Attributes
+    ----------
+    feedback : {"all", "chosen", "total"}
+        What must be told: every option's reward, the chosen options' rewards, or one total.
+    invariances : frozenset of str
+        ``"scale"``: rewards times s with ρ/s give the same weights; ``"permutation"``: reordered options give reordered
+        weights. Checked by `covbandit.testing`.
+    """
+
+    feedback: ClassVar[Feedback]
+    invariances: ClassVar[frozenset[str]] = frozenset()
+    risk_aversion: float | None = None
+    max_weight: F64 | None = None
+    min_weight: float | None = None
+
+    _layout: ClassVar[Layout | None] = None
+    _decide_kernel: ClassVar[Callable[..., None] | None] = None
+    _absorb_kernel: ClassVar[Callable[..., None] | None] = None
+
+    def __init__(
+        self,
+        *,
+        n_options: int,
+        options: Sequence[str] | None = None,
+        seed: int | None = None,
+        hold: Hold | None = None,
+    ) -> None:
+        self.n_options = validation.as_count(n_options, "n_options", 1)
+        self.options = validation.as_options(options, self.n_options)
+        self.seed = None if seed is None else validation.as_count(seed, "seed")
+        self.hold: tuple[F64, int] | None = None
+        if hold is not None:
+            try:
+                weights, rounds = hold
+            except (TypeError, ValueError):
+                raise InvalidInput(f"hold must be a pair (weights, rounds), got {hold!r}") from None
+            self.hold = (
+                validation.as_weights(weights, self.n_options, self.options, "held weight"),
+                validation.as_count(rounds, "rounds to hold"),
+            )
+        self.statistics: dict[str, Any] = {}
+        self._state: State
+        self.reset()
+
+    # What a subclass writes ------------------------------------------------------------------------------------------
+
+    def _parameters(self) -> Sequence[float]:
+        """Return what the kernels need to know from the constructor, in the order of their constants."""
+        return ()
+
+    def _initialize(self) -> None:
+        """Set up ``self.statistics`` (plain-Python learners)."""
+
+    def _decide(self, t: int) -> ArrayLike:
+        """Return the weights for round t (plain-Python learners). Must depend on statistics, parameters and t alone."""
+        raise Unsupported(f"{type(self).__name__} defines neither kernels nor _decide")
+
+    def _absorb(self, weights: F64, observation: F64) -> None:
+        """Update ``self.statistics`` (plain-Python learners)."""
+        raise Unsupported(f"{type(self).__name__} defines neither kernels nor _absorb")
+
+    def _merge(self, other: Self) -> None:
+        """Add another learner's statistics to one's own, before the books are added."""
+        raise Unsupported(f"{type(self).__name__} cannot be merged: its statistics are not sums over rounds")
+
+    def _random(self, t: int) -> np.random.Generator:
+        """Return the generator of round t: keyed by (seed, t), so that asking twice gives the same draws."""
+        return np.random.Generator(np.random.Philox(key=[int(self._state.i[SEED]), t]))
+
+    # What everybody uses ---------------------------------------------------------------------------------------------
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the learner has kernels (else it is plain Python)."""
+        return self._layout is not None
+
+    @property
+    def rounds_told(self) -> int:
+        """The number of rounds told so far."""
+        return int(self._state.i[TOLD])
+
+    @property
+    def counts(self) -> F64:
+        """How often each option has been observed (with forgetting: the effective number)."""
+        return self._state.v[COUNT].copy()
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(
+            f"{name}={value!r}"
+            for name, value in self.config().items()
+            if value is not None and name not in ("options", "hold")
+        )
+        return f"{type(self).__name__}({arguments})"
+
+    def ask(self, outstanding: int = 0) -> F64:
+        """Propose weights for the next round.
+
+        Pure: asking again gives the same answer, until something is told.
+
+        Parameters
+        ----------
+        outstanding : int
+            Rounds already asked for whose outcome is not yet known. Schedules and random draws advance by as many rounds.
+
+        Returns
+        -------
+        ndarray
+            Weights on the decision set.
+        """
+        t = self.rounds_told + 1 + validation.as_count(outstanding, "outstanding")
+        if t <= self._state.i[HOLD_ROUNDS]:
+            return self._state.v[HOLD].copy()
+        weights = np.empty(self.n_options)
+        self._decide_into(t, weights)
+        return weights
+
+    def tell(self, weights: ArrayLike, observation: ArrayLike) -> None:
+        """Learn from one round.
+
+        Parameters
+        ----------
+        weights : array of d floats
+            What was played: non-negative, summing to one within 1e-9. It need not be what was asked.
+        observation : array or float
+            What was seen, according to `feedback`.
+
+        Raises
+        ------
+        InvalidInput
+            If anything cannot be used; nothing has changed then.
+        """
+        w = validation.as_weights(weights, self.n_options, self.options)
+        self._absorb_checked(w, self._check_observation(w, observation))
+
+    def tell_many(self, weights: ArrayLike, observations: ArrayLike) -> None:
+        """Learn from many rounds, in order: all of them or, if one cannot be used, none.
+
+        Parameters
+        ----------
+        weights : array, n × d
+            What was played in each round.
+        observations : array, n × d or n
+            What was seen in each round.
+        """
+        w_all = validation.as_array(weights, "weights", 2)
+        try:
+            y_all = list(observations)  # type: ignore[arg-type]
+        except TypeError:
+            raise InvalidInput(f"observations must be a sequence of rounds, got {observations!r}") from None
+        if len(w_all) != len(y_all):
+            raise InvalidInput(f"{len(w_all)} rows of weights but {len(y_all)} observations")
+        checked = []
+        for k, (w_row, y_row) in enumerate(zip(w_all, y_all, strict=True)):
+            try:
+                w = validation.as_weights(w_row, self.n_options, self.options)
+                checked.append((w, self._check_observation(w, y_row)))
+            except InvalidInput as error:
+                raise InvalidInput(f"row {k}: {error}; nothing was told") from None
+        before = self._snapshot()
+        try:
+            for w, y in checked:
+                self._absorb_checked(w, y)
+        except BaseException:
+            self._restore(before)
+            raise
+
+    def reset(self) -> None:
+        """Forget everything told."""
+        layout = self._layout or Layout()
+        state = layout.allocate(self.n_options, np.array(self._parameters(), dtype=np.float64))
+        state.v[ACTIVE] = 1.0
+        caps = np.ones(self.n_options) if self.max_weight is None else self.max_weight
+        state.v[CAP] = caps
+        state.v[START] = _level(caps)
+        state.i[SEED] = 0 if self.seed is None else self.seed
+        if self.hold is not None:
+            state.v[HOLD], state.i[HOLD_ROUNDS] = self.hold
+        self._state = state
+        self.statistics = {}
+        self._initialize()
+
+    def clone(self) -> Self:
+        """Return an independent copy, with everything learned so far."""
+        copy = type(self)(**self.config())
+        copy._restore(self._snapshot())
+        return copy
+
+    def merge(self, other: Self) -> Self:
+        """Add what another learner of the same kind was told, as if it had been told here; return self.
+
+        Only for learners whose statistics are sums over rounds. The other learner is not changed.
+        """
+        if type(other) is not type(self):
+            raise InvalidInput(f"cannot merge {type(other).__name__} into {type(self).__name__}")
+        mine, theirs = files.plain(self.config()), files.plain(other.config())
+        for name in mine:
+            if mine[name] != theirs[name]:
+                raise InvalidInput(f"cannot merge: {name} is {mine[name]!r} here and {theirs[name]!r} there")
+        self._merge(other)
+        self._state.v[COUNT] += other._state.v[COUNT]
+        if other.rounds_told:
+            self._state.v[LAST] = other._state.v[LAST]
+        self._state.i[TOLD] += other.rounds_told
+        return self
+
+    def config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = inspect.signature(type(self).__init__).parameters
+        return {name: getattr(self, name) for name in names if name != "self"}
+
+    def save(self, path: str | Path) -> None:
+        """Write the learner as versioned text; `load_learner` gives one whose next ask is bit-identical."""
+        files.write(path, self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"config": self.config(), "snapshot": self._snapshot()}
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        self.__init__(**pickled["config"])  # type: ignore[misc]
+        self._restore(pickled["snapshot"])
+
+    # Inside ----------------------------------------------------------------------------------------------------------
+
+    def _decide_into(self, t: int, weights: F64) -> None:
+        if self._decide_kernel is not None:
+            ready(type(self)._decide_kernel)(self._state, t, weights)  # type: ignore[arg-type]
+            return
+        answer = validation.as_weights(self._decide(t), self.n_options, self.options, "decided weight")
+        weights[:] = answer / answer.sum()
+
+    def _check_observation(self, weights: F64, observation: ArrayLike) -> F64:
+        d = self.n_options
+        if self.feedback == "total":
+            if np.ndim(observation) != 0:
+                raise InvalidInput(
+                    f"{type(self).__name__} sees totals only: tell one number, not an array of shape "
+                    f"{np.shape(observation)}"
+                )
+            total = validation.as_float(observation, "observation")
+            return validation.as_rewards([total], 1, ("total",))
+        if np.ndim(observation) != 1:
+            raise InvalidInput(
+                f"observation must be {d} rewards, one per option, got an array of shape {np.shape(observation)}"
+            )
+        if self.feedback == "all":
+            return validation.as_rewards(observation, d, self.options)
+        return self._check_chosen(weights, validation.as_array(observation, "reward", 1))
+
+    def _check_chosen(self, weights: F64, rewards: F64) -> F64:
+        if rewards.size != self.n_options:
+            raise InvalidInput(f"reward must have {self.n_options} entries, one per option, got {rewards.size}")
+        for i in range(self.n_options):
+            who = validation.label(i, self.options)
+            if weights[i] > 0 and np.isnan(rewards[i]):
+                raise InvalidInput(f"{who}: reward is missing although its weight is {weights[i]}")
+            if weights[i] == 0 and not np.isnan(rewards[i]):
+                raise InvalidInput(
+                    f"{who}: reward {rewards[i]} given although its weight is 0; use NaN for options not seen"
+                )
+        validation.as_rewards(np.where(np.isnan(rewards), 0.0, rewards), self.n_options, self.options)
+        return rewards
+
+    def _absorb_checked(self, weights: F64, observation: F64) -> None:
+        state = self._state
+        if self._absorb_kernel is not None:
+            ready(type(self)._absorb_kernel)(state, weights, observation)  # type: ignore[arg-type]
+        else:
+            before = files.copy_statistics(self.statistics)
+            try:
+                self._absorb(weights, observation if self.feedback != "total" else observation[0])
+            except BaseException:
+                self.statistics = before
+                raise
+            state.v[COUNT] += 1.0 if self.feedback == "all" else weights > 0
+        state.v[LAST] = weights
+        state.i[TOLD] += 1
+
+    def _snapshot(self) -> tuple[int, dict[str, F64], dict[str, Any]]:
+        views = (self._layout or Layout()).named(self._state)
+        return (
+            self.rounds_told,
+            {name: view.copy() for name, view in views.items()},
+            files.copy_statistics(self.statistics),
+        )
+
+    def _restore(self, snapshot: tuple[int, dict[str, F64], dict[str, Any]]) -> None:
+        told, arrays, statistics = snapshot
+        views = (self._layout or Layout()).named(self._state)
+        if views.keys() != arrays.keys():
+            raise CovbanditError(f"statistics {sorted(arrays)} do not fit {sorted(views)}")
+        for name, view in views.items():
+            view[...] = arrays[name]
+        self._state.i[TOLD] = told
+        self.statistics = files.copy_statistics(statistics)
+
+
+def _level(caps: F64) -> F64:
+    """Return equal weights, or as equal as caps allow: small caps are filled, the rest shared equally."""
+    weights = np.zeros(caps.size)
+    open_ = caps > 0
+    left = 1.0
+    while open_.any():
+        share = left / open_.sum()
+        full = open_ & (caps <= share)
+        if not full.any():
+            weights[open_] = share
+            break
+        weights[full] = caps[full]
+        left -= float(caps[full].sum())
+        open_ &= ~full
+    return weights / weights.sum()

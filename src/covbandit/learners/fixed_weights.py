@@ -1,0 +1,83 @@
+"""The baseline of baselines: weights that never change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from numpy.typing import ArrayLike
+
+from covbandit import validation
+from covbandit.errors import InvalidInput
+from covbandit.kernels.compilation import kernel
+from covbandit.learners.base import Hold, Learner
+from covbandit.learners.state import ABSORB, COUNT, DECIDE, START, F64, Layout, State
+
+
+@kernel(DECIDE)
+def _decide(s: State, t: int, w: F64) -> None:
+    for i in range(w.size):
+        w[i] = s.v[START, i]
+
+
+@kernel(ABSORB)
+def _absorb(s: State, w: F64, y: F64) -> None:
+    for i in range(w.size):
+        s.v[COUNT, i] += 1.0
+
+
+class FixedWeights(Learner):
+    """The same weights in every round, equal ones by default.
+
+    Hard to beat early, and near problems whose optimum is nearly uniform for long: every figure and table shows it.
+
+    Parameters
+    ----------
+    n_options : int, optional
+        d; not needed if weights are given.
+    weights : array of d floats, optional
+        What to play; equal weights by default.
+    options, seed, hold
+        See `Learner`.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> cb.FixedWeights(weights=[0.25, 0.75]).ask().tolist()
+    [0.25, 0.75]
+    >>> cb.FixedWeights(n_options=4).ask().tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+
+    feedback = "all"
+    invariances = frozenset({"scale"})
+    _layout = Layout()
+    _decide_kernel = _decide
+    _absorb_kernel = _absorb
+
+    def __init__(
+        self,
+        *,
+        n_options: int | None = None,
+        weights: ArrayLike | None = None,
+        options: Sequence[str] | None = None,
+        seed: int | None = None,
+        hold: Hold | None = None,
+    ) -> None:
+        size = n_options
+        if size is None and weights is not None:
+            size = len(validation.as_array(weights, "weights", 1))
+        if size is None and options is not None:
+            size = len(options)
+        if size is None:
+            raise InvalidInput("FixedWeights needs n_options, weights or options, to know how many options there are")
+        self.weights: F64 | None = None
+        if weights is not None:
+            self.weights = validation.as_weights(weights, size, validation.as_options(options, size))
+            self.weights /= self.weights.sum()
+        super().__init__(n_options=size, options=options, seed=seed, hold=hold)
+
+    def reset(self) -> None:
+        """Forget everything told."""
+        super().reset()
+        if self.weights is not None:
+            self._state.v[START] = self.weights

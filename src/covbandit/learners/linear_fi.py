@@ -1,0 +1,72 @@
+"""LinearFI, the risk-blind baseline of the paper's full-information experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from covbandit.kernels.compilation import kernel
+from covbandit.kernels.moments import update_mean
+from covbandit.learners.base import Hold, Learner
+from covbandit.learners.state import ABSORB, CAP, COUNT, DECIDE, FIRST_ROW, START, F64, Layout, State
+
+MEAN = FIRST_ROW
+
+
+@kernel(DECIDE)
+def _decide(s: State, t: int, w: F64) -> None:
+    if s.v[COUNT, 0] == 0.0:
+        for i in range(w.size):
+            w[i] = s.v[START, i]
+        return
+    best = -1
+    for i in range(w.size):
+        w[i] = 0.0
+        if s.v[CAP, i] > 0.0 and (best < 0 or s.v[MEAN, i] > s.v[MEAN, best]):
+            best = i
+    w[best] = 1.0
+
+
+@kernel(ABSORB)
+def _absorb(s: State, w: F64, y: F64) -> None:
+    update_mean(s.v[MEAN], s.v[COUNT, 0] + 1.0, y)
+    for i in range(w.size):
+        s.v[COUNT, i] += 1.0
+
+
+class LinearFI(Learner):
+    r"""LinearFI for full information: everything on the option with the largest mean so far.
+
+    :math:`w_t = e_i` with :math:`i = \arg\max \hat θ_{t-1,i}`, the first one of several; equal weights in round 1. The paper's
+    linear adaptation of MC-Empirical: it ignores risk.
+
+    Parameters
+    ----------
+    n_options : int
+        d.
+    options, seed, hold
+        See `Learner`.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> learner = cb.LinearFI(n_options=2)
+    >>> learner.tell([0.5, 0.5], [1.0, 2.0])
+    >>> learner.ask().tolist()
+    [0.0, 1.0]
+    """
+
+    feedback = "all"
+    invariances = frozenset({"scale", "permutation"})
+    _layout = Layout(rows=("mean",))
+    _decide_kernel = _decide
+    _absorb_kernel = _absorb
+
+    def __init__(
+        self,
+        *,
+        n_options: int,
+        options: Sequence[str] | None = None,
+        seed: int | None = None,
+        hold: Hold | None = None,
+    ) -> None:
+        super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)

@@ -1,0 +1,107 @@
+"""MC-Empirical, Algorithm 1 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from numpy.typing import ArrayLike
+
+from covbandit import validation
+from covbandit.errors import InvalidInput, Unsupported
+from covbandit.kernels.compilation import kernel
+from covbandit.kernels.moments import merge_moments, update_moments
+from covbandit.learners.base import Hold, Learner
+from covbandit.learners.plug_in import DELTA, MEAN, N_WORK_ROWS, SCATTER, decide_plug_in
+from covbandit.learners.state import ABSORB, COUNT, F64, Layout, State
+
+KEEP = 1  # parameter: what an old observation keeps of its weight per round
+
+
+@kernel(ABSORB)
+def _absorb(s: State, w: F64, y: F64) -> None:
+    # lines 6-7: θ̂ and Σ̂, the latter with 1/t
+    n = update_moments(s.v[MEAN], s.m[SCATTER], s.v[COUNT, 0], s.p[KEEP], y, s.v[DELTA])
+    for i in range(w.size):
+        s.v[COUNT, i] = n
+
+
+class MCEmpirical(Learner):
+    r"""MC-Empirical for full information (Algorithm 1): play the best weights for the empirical moments.
+
+    Round 1 plays equal weights. From then on (line 4)
+
+    .. math:: w_t = \arg\max_w\; w'\hat θ_{t-1} - ρ\, w'\hat Σ_{t-1} w
+
+    by an exact maximiser. A singular or zero :math:`\hat Σ` is ordinary. Scale-free. Theorem 1 bounds its regret by
+    :math:`\tilde O(\sqrt T)`; at an interior optimum it grows like ln T.
+
+    Parameters
+    ----------
+    n_options : int
+        d.
+    risk_aversion : float
+        ρ ≥ 0: mean given up per unit of variance.
+    min_weight : None
+        Weights that are zero or at least c are not supported yet.
+    max_weight : float or array, optional
+        Caps on the weights.
+    half_life : float, optional
+        Forget exponentially: an observation counts half after so many rounds. Off by default.
+    options, seed, hold
+        See `Learner`.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> learner = cb.MCEmpirical(n_options=2, risk_aversion=0.5)
+    >>> learner.ask().tolist()
+    [0.5, 0.5]
+    >>> learner.tell([0.5, 0.5], [1.0, 0.0])
+    >>> learner.tell([1.0, 0.0], [0.0, 0.8])
+    >>> learner.ask().round(4).tolist()
+    [0.4444, 0.5556]
+    """
+
+    feedback = "all"
+    invariances = frozenset({"scale", "permutation"})
+    _layout = Layout(
+        rows=("mean",), slabs=("scatter",), scratch_rows=N_WORK_ROWS, scratch_slabs=1, scratch_ints=2
+    )
+    _decide_kernel = decide_plug_in
+    _absorb_kernel = _absorb
+
+    def __init__(
+        self,
+        *,
+        n_options: int,
+        risk_aversion: float,
+        min_weight: float | None = None,
+        max_weight: ArrayLike | None = None,
+        half_life: float | None = None,
+        options: Sequence[str] | None = None,
+        seed: int | None = None,
+        hold: Hold | None = None,
+    ) -> None:
+        size = validation.as_count(n_options, "n_options", 1)
+        self.risk_aversion = validation.as_risk_aversion(risk_aversion)
+        validation.refuse_min_weight(min_weight)
+        self.max_weight = validation.as_caps(max_weight, size, validation.as_options(options, size))
+        self.half_life = half_life
+        if half_life is not None:
+            self.half_life = validation.as_float(half_life, "half_life")
+            if not self.half_life > 0:
+                raise InvalidInput(f"half_life must be a positive number of rounds, got {half_life}")
+        super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
+
+    def _parameters(self) -> Sequence[float]:
+        assert self.risk_aversion is not None
+        return self.risk_aversion, 1.0 if self.half_life is None else 0.5 ** (1 / self.half_life)
+
+    def _merge(self, other: Self) -> None:
+        if self.half_life is not None:
+            raise Unsupported("learners that forget (half_life) cannot be merged: their statistics depend on the order")
+        mine, theirs = self._state, other._state
+        mine.v[MEAN], mine.m[SCATTER] = merge_moments(
+            mine.v[MEAN], mine.m[SCATTER], mine.v[COUNT, 0], theirs.v[MEAN], theirs.m[SCATTER], theirs.v[COUNT, 0]
+        )

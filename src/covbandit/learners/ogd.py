@@ -1,0 +1,144 @@
+"""Online gradient descent, the convex-optimisation baseline of the paper's full-information experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from covbandit import validation
+from covbandit.errors import InvalidInput
+from covbandit.kernels.compilation import kernel
+from covbandit.kernels.moments import update_moments
+from covbandit.kernels.projection import project_on_simplex
+from covbandit.learners.base import Hold, Learner
+from covbandit.learners.state import ABSORB, COUNT, DECIDE, FIRST_ROW, START, TOLD, F64, Layout, State
+
+DELTA = FIRST_ROW  # scratch
+MEAN = FIRST_ROW + 1
+ITERATE = FIRST_ROW + 2
+SCATTER = 0
+
+RISK_AVERSION = 0
+PLUGIN = 1  # 1: gradient of the estimated utility, 0: of the current sample's
+CURVATURE = 2  # 2ρλ for steps 1/(2ρλt), 0 for steps 1/√t
+
+
+@kernel(DECIDE)
+def _decide(s: State, t: int, w: F64) -> None:
+    row = START if s.v[COUNT, 0] == 0.0 else ITERATE
+    for i in range(w.size):
+        w[i] = s.v[row, i]
+
+
+@kernel(ABSORB)
+def _absorb(s: State, w: F64, y: F64) -> None:
+    d = w.size
+    x = s.v[ITERATE]
+    mean = s.v[MEAN]
+    delta = s.v[DELTA]
+    n = s.v[COUNT, 0]
+    t = s.i[TOLD] + 1.0
+    rho = s.p[RISK_AVERSION]
+    step = 1.0 / np.sqrt(t) if s.p[CURVATURE] == 0.0 else 1.0 / (s.p[CURVATURE] * t)
+    if n == 0.0:
+        for i in range(d):
+            x[i] = s.v[START, i]
+            mean[i] = y[i]  # the mean before the first reward counts as that reward
+    if s.p[PLUGIN] == 0.0:
+        # ∇ = θ_t - 2ρ (θ_t - θ̄_{t-1}) (θ_t - θ̄_{t-1})'x
+        along = 0.0
+        for i in range(d):
+            along += (y[i] - mean[i]) * x[i]
+        for i in range(d):
+            x[i] += step * (y[i] - 2.0 * rho * (y[i] - mean[i]) * along)
+    n = update_moments(mean, s.m[SCATTER], n, 1.0, y, delta)
+    if s.p[PLUGIN] == 1.0:
+        # ∇ = θ̂_t - 2ρ Σ̂_t x
+        for i in range(d):
+            delta[i] = mean[i]
+        for j in range(d):
+            weight = 2.0 * rho * x[j] / n
+            for i in range(d):
+                delta[i] -= weight * s.m[SCATTER, j, i]
+        for i in range(d):
+            x[i] += step * delta[i]
+    project_on_simplex(x)
+    for i in range(d):
+        s.v[COUNT, i] = n
+
+
+class OGD(Learner):
+    r"""Online gradient descent for full information: one projected gradient step per round.
+
+    :math:`x_{t+1} = Π(x_t + η_t ∇_t)` with the Euclidean projection on the simplex, starting from equal weights. The paper
+    names neither gradient nor step, so both are parameters. Not scale-free: its step has units. The iterate moves on its
+    own; under full information the gradient does not depend on what was played.
+
+    Parameters
+    ----------
+    n_options : int
+        d.
+    risk_aversion : float
+        ρ.
+    gradient : {"sample", "plugin"}
+        ``"sample"``: :math:`θ_t - 2ρ(θ_t - \bar θ_{t-1})(θ_t - \bar θ_{t-1})'x_t`, from the newest reward alone;
+        ``"plugin"``: :math:`\hat θ_t - 2ρ\hat Σ_t x_t`, from all of them.
+    step : {"sqrt", "strong"}
+        :math:`1/\sqrt t`, or :math:`1/(2ρλt)` for strong concavity.
+    curvature : float, optional
+        λ, a lower bound on the curvature of Σ along the simplex; required by ``step="strong"``.
+    options, seed, hold
+        See `Learner`.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> learner = cb.OGD(n_options=2, risk_aversion=0.1)
+    >>> learner.tell([0.5, 0.5], [0.3, 0.1])
+    >>> learner.ask().round(3).tolist()
+    [0.6, 0.4]
+    """
+
+    feedback = "all"
+    invariances = frozenset({"permutation"})
+    _layout = Layout(rows=("mean", "iterate"), slabs=("scatter",), scratch_rows=1)
+    _decide_kernel = _decide
+    _absorb_kernel = _absorb
+
+    def __init__(
+        self,
+        *,
+        n_options: int,
+        risk_aversion: float,
+        gradient: Literal["sample", "plugin"] = "sample",
+        step: Literal["sqrt", "strong"] = "sqrt",
+        curvature: float | None = None,
+        options: Sequence[str] | None = None,
+        seed: int | None = None,
+        hold: Hold | None = None,
+    ) -> None:
+        self.risk_aversion = validation.as_risk_aversion(risk_aversion)
+        if gradient not in ("sample", "plugin"):
+            raise InvalidInput(f'gradient must be "sample" or "plugin", got {gradient!r}')
+        if step not in ("sqrt", "strong"):
+            raise InvalidInput(f'step must be "sqrt" or "strong", got {step!r}')
+        self.gradient = gradient
+        self.step = step
+        self.curvature = None if curvature is None else validation.as_float(curvature, "curvature")
+        if step == "strong":
+            if self.curvature is None or not self.curvature > 0:
+                raise InvalidInput(
+                    f'step="strong" needs curvature > 0, a lower bound on the curvature of Σ, got {curvature!r}'
+                )
+            if self.risk_aversion == 0:
+                raise InvalidInput('step="strong" needs risk_aversion > 0: without risk there is no curvature')
+        elif curvature is not None:
+            raise InvalidInput('curvature is used by step="strong" only')
+        super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
+
+    def _parameters(self) -> Sequence[float]:
+        assert self.risk_aversion is not None
+        strong = 2 * self.risk_aversion * self.curvature if self.curvature is not None else 0.0
+        return self.risk_aversion, float(self.gradient == "plugin"), strong

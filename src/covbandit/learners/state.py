@@ -1,0 +1,110 @@
+"""The one state type that all compiled learners share, and the names of its rows.
+
+Numba finds the simulation driver again in its cache only if every learner has the same types. So each keeps its statistics
+in the same four arrays; what a row means is a named constant.
+
+====  ===================  =====================================================================
+name  shape                holds
+====  ===================  =====================================================================
+i     int64, n             counters; scratch integers at the end
+v     float64, rows × d    one number per option: books, scratch rows, the learner's rows
+m     float64, slabs × d²  one number per pair of options: scratch slabs, the learner's slabs
+p     float64, n           the learner's parameters; never changed by a kernel
+====  ===================  =====================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+
+
+class State(NamedTuple):
+    """What a compiled learner knows."""
+
+    i: I64
+    v: F64
+    m: F64
+    p: F64
+
+
+# Books that the base class keeps for every learner. Entries of State.i:
+TOLD = 0  # rounds told so far
+HOLD_ROUNDS = 1  # rounds at the start in which the held weights are played
+SEED = 2  # of a randomised learner
+FIRST_INT = 3
+# Rows of State.v:
+COUNT = 0  # observations of each option (with forgetting: their effective number)
+ACTIVE = 1  # 1 for an option in use, 0 for a retired one
+LAST = 2  # the weights told last, from which maximisers start
+HOLD = 3  # the held weights
+CAP = 4  # the largest weight allowed: max_weight, 1 without one, 0 for a retired option
+START = 5  # what to play while nothing is known: equal weights, as far as the caps allow
+FIRST_ROW = 6
+
+SAVED_BOOKS = ("count", "active", "last")  # the other rows follow from the constructor's arguments
+
+_STATE = types.NamedTuple(
+    (
+        types.Array(types.int64, 1, "C"),
+        types.Array(types.float64, 2, "C"),
+        types.Array(types.float64, 3, "C"),
+        types.Array(types.float64, 1, "C"),
+    ),
+    State,
+)
+_VECTOR = types.Array(types.float64, 1, "C")
+
+DECIDE = numba.void(_STATE, types.int64, _VECTOR)
+"""Signature of a *decide* kernel: (state, t, weights to be written)."""
+
+ABSORB = numba.void(_STATE, _VECTOR, _VECTOR)
+"""Signature of an *absorb* kernel: (state, weights played, observation)."""
+
+STATE_TYPE = _STATE
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The names of a learner's own rows and slabs, in the order of their constants, and its scratch space.
+
+    Parameters
+    ----------
+    rows, slabs : tuple of str
+        Statistics, saved by name.
+    scratch_rows, scratch_slabs : int
+        Workspace of the kernels, before the statistics; carries nothing from call to call.
+    scratch_ints : int
+        Integer workspace, in multiples of d.
+    """
+
+    rows: tuple[str, ...] = ()
+    slabs: tuple[str, ...] = ()
+    scratch_rows: int = 0
+    scratch_slabs: int = 0
+    scratch_ints: int = 0
+
+    def allocate(self, d: int, parameters: F64) -> State:
+        """Return an empty state for d options."""
+        return State(
+            np.zeros(FIRST_INT + self.scratch_ints * d, dtype=np.int64),
+            np.zeros((FIRST_ROW + len(self.rows) + self.scratch_rows, d)),
+            np.zeros((len(self.slabs) + self.scratch_slabs, d, d)),
+            np.ascontiguousarray(parameters, dtype=np.float64),
+        )
+
+    def named(self, state: State) -> dict[str, F64]:
+        """Return views of everything that must be saved, by name."""
+        views = {name: state.v[row] for row, name in zip((COUNT, ACTIVE, LAST), SAVED_BOOKS, strict=True)}
+        rows = FIRST_ROW + self.scratch_rows
+        views |= {name: state.v[rows + k] for k, name in enumerate(self.rows)}
+        views |= {name: state.m[self.scratch_slabs + k] for k, name in enumerate(self.slabs)}
+        return views

@@ -1,0 +1,138 @@
+"""The model: means, covariance, risk aversion and decision set of one instance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from covbandit import validation
+from covbandit.maximization import Optimum, solve
+
+F64 = NDArray[np.float64]
+
+
+class Problem:
+    r"""A mean-covariance problem with known parameters: the truth that a simulation plays against.
+
+    .. math:: f(w) = w'θ - ρ\,w'Σw, \qquad w ∈ \{w ≥ 0, Σ_i w_i = 1\}
+
+    Parameters
+    ----------
+    mean : array of d floats
+        θ, the expected reward of each option.
+    covariance : array, d × d
+        Σ, symmetric and positive semi-definite.
+    risk_aversion : float
+        ρ ≥ 0, the mean given up per unit of variance.
+    min_weight : None
+        Weights that are zero or at least c are not supported yet.
+    max_weight : float or array of d floats, optional
+        Caps on the weights.
+    options : sequence of str, optional
+        Names, used in messages and tables.
+    name : str, optional
+        A title for figures and reports.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> p = cb.Problem(mean=[0.2, 0.3], covariance=[[1.0, 0.0], [0.0, 1.0]], risk_aversion=0.5)
+    >>> p.optimum().weights.tolist()
+    [0.45, 0.55]
+    >>> round(p.gap([0.5, 0.5]), 12)
+    0.0025
+    """
+
+    def __init__(
+        self,
+        *,
+        mean: ArrayLike,
+        covariance: ArrayLike,
+        risk_aversion: float,
+        min_weight: float | None = None,
+        max_weight: ArrayLike | None = None,
+        options: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        theta = validation.as_array(mean, "mean", 1)
+        self.options = validation.as_options(options, theta.size)
+        self.mean: F64 = validation.as_vector(mean, "mean", None, self.options)
+        self.covariance: F64 = validation.as_symmetric(
+            covariance, "covariance", self.mean.size, self.options
+        )
+        validation.require_positive_semidefinite(self.covariance, "covariance")
+        self.risk_aversion = validation.as_risk_aversion(risk_aversion)
+        validation.refuse_min_weight(min_weight)
+        self.min_weight: float | None = None
+        self.max_weight: F64 | None = validation.as_caps(max_weight, self.mean.size, self.options)
+        self.name = name
+        for array in (self.mean, self.covariance, self.max_weight):
+            if array is not None:
+                array.setflags(write=False)
+
+    @property
+    def n_options(self) -> int:
+        """The number of options d."""
+        return self.mean.size
+
+    def __repr__(self) -> str:
+        title = f"{self.name!r}, " if self.name else ""
+        return f"Problem({title}n_options={self.n_options}, risk_aversion={self.risk_aversion:g})"
+
+    def utility(self, weights: ArrayLike) -> float:
+        """Return f(w)."""
+        w = validation.as_weights(weights, self.n_options, self.options)
+        return float(w @ self.mean - self.risk_aversion * (w @ self.covariance @ w))
+
+    def optimum(self) -> Optimum:
+        """Return the best weights, with their certificate."""
+        return self._optimum
+
+    @cached_property
+    def _optimum(self) -> Optimum:
+        caps = None if self.max_weight is None else self.max_weight.copy()
+        return solve(  # kernels take writable arrays only, hence the copies
+            self.mean.copy(), self.covariance.copy(), self.risk_aversion, caps, np.zeros(self.n_options)
+        )
+
+    @cached_property
+    def reduced_gradient(self) -> F64:
+        """The gradient at the optimum less its multiplier: zero on free options, at most zero where a weight is 0."""
+        w = self._optimum.weights
+        gradient = self.mean - self.mean[0] - 2 * self.risk_aversion * (self.covariance @ w)
+        capped = np.zeros(w.size, dtype=bool) if self.max_weight is None else w >= self.max_weight
+        free = (w > 0) & ~capped
+        multiplier = w[free] @ gradient[free] / w[free].sum() if free.any() else gradient[capped].min()
+        reduced = gradient - multiplier
+        reduced[free] = 0.0
+        reduced[w == 0] = np.minimum(reduced[w == 0], 0.0)
+        reduced[capped] = np.maximum(reduced[capped], 0.0)
+        return reduced
+
+    def gap(self, weights: ArrayLike) -> float:
+        r"""Return f(w*) - f(w), accurate down to rounding near the optimum.
+
+        Subtracting two utilities is noise below 1e-7. Since f is quadratic,
+
+        .. math:: f(w^*) - f(w) = r'(w^* - w) + ρ (w - w^*)'Σ(w - w^*),
+
+        with r the gradient at w* less its multiplier. Both terms are non-negative, so nothing cancels.
+        """
+        w = validation.as_weights(weights, self.n_options, self.options)
+        away = w - self._optimum.weights
+        return float(self.risk_aversion * (away @ self.covariance @ away) - self.reduced_gradient @ away)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything needed to build the problem again, as plain numbers and strings."""
+        return {
+            "mean": self.mean.tolist(),
+            "covariance": self.covariance.tolist(),
+            "risk_aversion": self.risk_aversion,
+            "max_weight": None if self.max_weight is None else self.max_weight.tolist(),
+            "options": None if self.options is None else list(self.options),
+            "name": self.name,
+        }

@@ -1,0 +1,149 @@
+"""Ready-made problems: the paper's synthetic instance, a fitted ETF instance and random ones."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from covbandit import validation
+from covbandit.errors import InvalidInput
+from covbandit.problem import Problem
+
+Correlation = Literal["negative", "zero", "positive", "factor"]
+
+# Annual total returns 2010-2017 in percent.
+_ETF_RETURNS = {
+    "SPY": (14.93, 2.06, 15.84, 32.21, 13.53, 1.34, 11.80, 21.69),
+    "EFA": (7.52, -12.18, 17.22, 22.62, -5.04, -0.90, 0.96, 24.94),
+    "TLT": (9.25, 33.60, 3.25, -13.91, 27.35, -1.65, 1.36, 8.92),
+    "VNQ": (28.44, 8.62, 17.67, 2.42, 30.29, 2.37, 8.53, 4.95),
+    "XLE": (21.70, 2.98, 5.17, 26.16, -8.61, -21.47, 27.95, -1.01),
+}
+
+
+def synthetic(
+    risk_aversion: float = 0.1, min_weight: float | None = None, off_diagonal: float = -0.05
+) -> Problem:
+    """Return the paper's synthetic instance (section 6).
+
+    Five options with means (.2, .3, .2, .2, .2), unit variances and one common covariance.
+
+    Parameters
+    ----------
+    risk_aversion : float
+        ρ; the paper uses .1 and 10.
+    min_weight : None
+        See `Problem`.
+    off_diagonal : float
+        The common covariance, -.05 in the paper. Positive semi-definite from -.25 to 1.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> cb.problems.synthetic().optimum().weights.round(6).tolist()
+    [0.104762, 0.580952, 0.104762, 0.104762, 0.104762]
+    """
+    covariance = np.full((5, 5), validation.as_float(off_diagonal, "off_diagonal"))
+    np.fill_diagonal(covariance, 1.0)
+    return Problem(
+        mean=[0.2, 0.3, 0.2, 0.2, 0.2],
+        covariance=covariance,
+        risk_aversion=risk_aversion,
+        min_weight=min_weight,
+        name="synthetic",
+    )
+
+
+def etf(risk_aversion: float = 0.1, min_weight: float | None = None) -> Problem:
+    """Return a Gaussian fitted to eight annual returns (2010-2017, percent) of five funds of our choice.
+
+    The paper fits such an instance to a Kaggle file but does not name its five funds; ours are SPY, EFA, TLT, VNQ, XLE. Mean
+    and covariance divide by n and are in percent units: only there does ρ = .1 weigh risk at all.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> p = cb.problems.etf()
+    >>> dict(zip(p.options, p.optimum().weights.round(3).tolist()))
+    {'SPY': 0.611, 'EFA': 0.0, 'TLT': 0.194, 'VNQ': 0.195, 'XLE': 0.0}
+    """
+    returns = np.array(list(_ETF_RETURNS.values())).T
+    return Problem(
+        mean=returns.mean(axis=0),
+        covariance=np.cov(returns, rowvar=False, bias=True),
+        risk_aversion=risk_aversion,
+        min_weight=min_weight,
+        options=tuple(_ETF_RETURNS),
+        name="Gaussian fitted to eight annual returns of five ETFs",
+    )
+
+
+def random(
+    n_options: int,
+    correlation: Correlation = "zero",
+    seed: int = 0,
+    *,
+    risk_aversion: float = 1.0,
+    strength: float = 0.5,
+    mean_spread: float = 0.2,
+    volatility_spread: float = 0.5,
+    min_weight: float | None = None,
+) -> Problem:
+    r"""Return a random instance with a stated correlation structure.
+
+    Means are drawn from N(.2, `mean_spread`²), volatilities from exp N(0, `volatility_spread`²).
+
+    Parameters
+    ----------
+    n_options : int
+        d.
+    correlation : {"negative", "zero", "positive", "factor"}
+        Common correlation of -strength/(d-1); none; +strength; or a random three-factor structure in which the factors
+        carry the share `strength` of each variance.
+    seed : int
+        Same seed, same problem.
+    risk_aversion : float
+        ρ.
+    strength : float
+        Between 0 and 1, see `correlation`.
+    mean_spread, volatility_spread : float
+        How much the options differ.
+    min_weight : None
+        See `Problem`.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> p = cb.problems.random(4, "negative", seed=1)
+    >>> bool(p.covariance[0, 1] < 0)
+    True
+    """
+    d = validation.as_count(n_options, "n_options", 1)
+    strength = validation.as_float(strength, "strength")
+    if not 0 <= strength <= 1:
+        raise InvalidInput(f"strength must lie between 0 and 1, got {strength}")
+    rng = np.random.default_rng(np.random.SeedSequence(validation.as_count(seed, "seed")))
+    mean = 0.2 + mean_spread * rng.standard_normal(d)
+    volatility = np.exp(volatility_spread * rng.standard_normal(d))
+    if correlation in ("negative", "zero", "positive"):
+        common = {"negative": -strength / max(d - 1, 1), "zero": 0.0, "positive": strength}[correlation]
+        matrix = np.full((d, d), common)
+        np.fill_diagonal(matrix, 1.0)
+    elif correlation == "factor":
+        loadings = rng.standard_normal((d, 3))
+        loadings *= np.sqrt(strength) / np.linalg.norm(loadings, axis=1, keepdims=True)
+        matrix = loadings @ loadings.T
+        np.fill_diagonal(matrix, 1.0)
+    else:
+        raise InvalidInput(
+            f'correlation must be "negative", "zero", "positive" or "factor", got {correlation!r}'
+        )
+    covariance = matrix * np.outer(volatility, volatility)
+    return Problem(
+        mean=mean,
+        covariance=(covariance + covariance.T) / 2,
+        risk_aversion=risk_aversion,
+        min_weight=min_weight,
+        name=f"random, {d} options, {correlation} correlation, seed {seed}",
+    )

@@ -1,0 +1,208 @@
+"""Checks at the boundary: every array a user hands in passes here, and a refusal names the offender."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dpotrf
+
+from covbandit.errors import Infeasible, InvalidInput, NotPositiveSemidefinite, Unsupported
+
+F64 = NDArray[np.float64]
+
+SUM_TOLERANCE = 1e-9
+"""Told weights must sum to one within this."""
+
+LARGEST = 1e100
+"""Rewards beyond this are refused: their squares, summed over a long history, would overflow."""
+
+
+def label(index: int, options: Sequence[str] | None = None) -> str:
+    """Name an option in a message."""
+    if options is None:
+        return f"option {index}"
+    return f"option {options[index]!r} (index {index})"
+
+
+def as_float(value: object, name: str) -> float:
+    """Return a finite float."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be a number, got {value!r}") from None
+    if not np.isfinite(number):
+        raise InvalidInput(f"{name} must be finite, got {number}")
+    return number
+
+
+def as_count(value: object, name: str, least: int = 0) -> int:
+    """Return an integer not below `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise InvalidInput(f"{name} must be a whole number, got {value!r}")
+    if value < least:
+        raise InvalidInput(f"{name} must be at least {least}, got {value}")
+    return int(value)
+
+
+def as_risk_aversion(value: object) -> float:
+    """Return ρ ≥ 0."""
+    rho = as_float(value, "risk_aversion")
+    if rho < 0:
+        raise InvalidInput(
+            f"risk_aversion must not be negative, got {rho}: it is the mean given up per unit of variance "
+            "(0 ignores risk)"
+        )
+    return rho
+
+
+def as_array(value: ArrayLike, name: str, ndim: int) -> F64:
+    """Return a C-contiguous float array of its own, of the given number of dimensions."""
+    try:
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be numeric, got {type(value).__name__} {value!r}") from None
+    if array.ndim != ndim:
+        raise InvalidInput(f"{name} must have {ndim} dimension(s), got an array of shape {array.shape}")
+    return array
+
+
+def as_vector(
+    value: ArrayLike, name: str, size: int | None = None, options: Sequence[str] | None = None
+) -> F64:
+    """Return a finite vector, of a given size if one is given."""
+    array = as_array(value, name, 1)
+    if size is not None and array.size != size:
+        raise InvalidInput(f"{name} must have {size} entries, one per option, got {array.size}")
+    if array.size == 0:
+        raise InvalidInput(f"{name} must have at least one entry")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InvalidInput(f"{label(i, options)}: {name} is {array[i]}, which is not finite")
+    return array
+
+
+def as_rewards(value: ArrayLike, size: int, options: Sequence[str] | None = None) -> F64:
+    """Return one finite reward per option, none so large that statistics would overflow."""
+    array = as_vector(value, "reward", size, options)
+    worst = int(np.argmax(np.abs(array)))
+    if abs(array[worst]) > LARGEST:
+        raise InvalidInput(
+            f"{label(worst, options)}: reward {array[worst]} is beyond ±{LARGEST:g}; use larger units"
+        )
+    return array
+
+
+def as_weights(
+    value: ArrayLike, size: int, options: Sequence[str] | None = None, name: str = "weight"
+) -> F64:
+    """Return weights that are finite, not negative and sum to one within `SUM_TOLERANCE`."""
+    array = as_vector(value, name, size, options)
+    worst = int(np.argmin(array))
+    if array[worst] < 0:
+        raise InvalidInput(f"{label(worst, options)}: {name} {array[worst]} is negative")
+    total = float(array.sum())
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise InvalidInput(
+            f"{name}s sum to {total!r}, not to one within {SUM_TOLERANCE:g}; divide them by their sum"
+        )
+    return array
+
+
+def as_symmetric(value: ArrayLike, name: str, size: int, options: Sequence[str] | None = None) -> F64:
+    """Return a finite symmetric matrix; asymmetry at the level of rounding is averaged away."""
+    array = as_array(value, name, 2)
+    if array.shape[0] != array.shape[1]:
+        raise InvalidInput(f"{name} must be square, got shape {array.shape}")
+    if array.shape[0] != size:
+        raise InvalidInput(f"{name} must be {size} × {size}, one row per option, got {array.shape}")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        i, j = np.unravel_index(int(np.argmax(bad)), array.shape)
+        raise InvalidInput(
+            f"{name} of {label(int(i), options)} and {label(int(j), options)} is {array[i, j]}, "
+            "which is not finite"
+        )
+    asymmetry = np.abs(array - array.T)
+    if asymmetry.max() > 1e-12 * np.abs(array).max():
+        i, j = np.unravel_index(int(np.argmax(asymmetry)), array.shape)
+        raise InvalidInput(
+            f"{name} is not symmetric: entry ({i}, {j}) is {array[i, j]!r} but ({j}, {i}) is {array[j, i]!r}"
+        )
+    if asymmetry.max() > 0:
+        array = (array + array.T) / 2
+    for i in range(size):
+        if array[i, i] < 0:
+            raise NotPositiveSemidefinite(f"{label(i, options)}: variance {array[i, i]} is negative")
+    return array
+
+
+def is_positive_semidefinite(matrix: F64) -> bool:
+    """Tell whether a symmetric matrix has no eigenvalue below rounding of its trace."""
+    slack = 1e-13 * float(np.trace(matrix))
+    lifted = matrix.copy()
+    lifted.flat[:: len(matrix) + 1] += slack + np.finfo(float).tiny
+    _, failed = dpotrf(lifted.T, lower=1, overwrite_a=1, clean=0)
+    # Cholesky may fail by rounding alone on singular matrices: then the eigenvalues decide.
+    return not failed or bool(np.linalg.eigvalsh(matrix)[0] >= -10 * slack)
+
+
+def require_positive_semidefinite(matrix: F64, name: str, way_out: str = "") -> None:
+    """Raise, with the smallest eigenvalue, unless the matrix is positive semi-definite."""
+    if not is_positive_semidefinite(matrix):
+        smallest = float(np.linalg.eigvalsh(matrix)[0])
+        raise NotPositiveSemidefinite(
+            f"{name} is not positive semi-definite: its smallest eigenvalue is {smallest:.6g}{way_out}"
+        )
+
+
+def as_caps(
+    value: ArrayLike | None, size: int, options: Sequence[str] | None = None
+) -> F64 | None:
+    """Return per-option caps (a scalar serves all), or None where nothing is capped."""
+    if value is None:
+        return None
+    if np.ndim(value) == 0:
+        value = np.full(size, as_float(value, "max_weight"))
+    caps = as_vector(value, "max_weight", size, options)
+    low = int(np.argmin(caps))
+    if caps[low] < 0:
+        raise InvalidInput(f"{label(low, options)}: max_weight {caps[low]} is negative")
+    caps = np.minimum(caps, 1.0)
+    total = float(caps.sum())
+    if total < 1 - 1e-12:
+        raise Infeasible(
+            f"max_weight sums to {total:.12g} over {size} options, so weights cannot sum to one; raise some caps"
+        )
+    return None if (caps >= 1).all() else caps
+
+
+def as_options(value: Sequence[str] | None, size: int | None) -> tuple[str, ...] | None:
+    """Return distinct, non-empty option names."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        raise InvalidInput(f"options must be a list of names, got the single string {value!r}")
+    names = tuple(value)
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise InvalidInput(f"option names must be non-empty strings, got {name!r}")
+    if size is not None and len(names) != size:
+        raise InvalidInput(f"options must name {size} options, got {len(names)}: {list(names)}")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidInput(f"option {name!r} is named twice")
+        seen.add(name)
+    return names
+
+
+def refuse_min_weight(min_weight: float | None) -> None:
+    """Refuse semicontinuous weights, which the simplex maximiser does not handle."""
+    if min_weight is not None:
+        raise Unsupported(
+            f"min_weight={min_weight!r}: weights that are 0 or at least c are not supported in this version; "
+            "leave min_weight=None"
+        )
