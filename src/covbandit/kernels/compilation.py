@@ -74,7 +74,9 @@ def kernel(signature: object = None) -> Callable[[Callable[P, R]], Callable[P, R
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        options = {"nogil": True, "error_model": "numpy"}
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+        if signature is None:  # a small helper: passing it the many fields of arrays would cost more than its work
+            options["forceinline"] = True
         with _lock:
             previous = config.CACHE_DIR
             config.CACHE_DIR = str(_directory)

@@ -28,6 +28,7 @@ from covbandit.learners.state import (
     Layout,
     State,
 )
+from covbandit.problem import Problem
 
 F64 = NDArray[np.float64]
 Feedback = Literal["all", "chosen", "total"]
@@ -259,6 +260,17 @@ class Learner(ABC):
             self._state.v[LAST] = other._state.v[LAST]
         self._state.i[TOLD] += other.rounds_told
         return self
+
+    def mismatch(self, problem: Problem) -> str | None:
+        """Say why this learner must not play a problem, or return None if it may."""
+        if self.n_options != problem.n_options:
+            return f"it has {self.n_options} options, the problem {problem.n_options}"
+        if self.risk_aversion is not None and self.risk_aversion != problem.risk_aversion:
+            return f"its risk_aversion is {self.risk_aversion!r}, the problem's {problem.risk_aversion!r}"
+        mine, truth = self.max_weight, problem.max_weight
+        if (mine is None) != (truth is None) or (mine is not None and not np.array_equal(mine, truth)):
+            return f"its max_weight is {mine}, the problem's {truth}"
+        return None
 
     def config(self) -> dict[str, Any]:
         """Return the constructor's arguments."""

@@ -11,6 +11,7 @@ from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import kernel
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.state import ABSORB, COUNT, DECIDE, START, F64, Layout, State
+from covbandit.problem import Problem
 
 
 @kernel(DECIDE)
@@ -81,3 +82,10 @@ class FixedWeights(Learner):
         super().reset()
         if self.weights is not None:
             self._state.v[START] = self.weights
+
+    def mismatch(self, problem: Problem) -> str | None:
+        """Say why this learner must not play a problem: any whose caps its weights respect will do."""
+        caps = problem.max_weight
+        if self.n_options == problem.n_options and caps is not None and (self._state.v[START] > caps + 1e-12).any():
+            return f"its weights {self._state.v[START]} exceed the problem's max_weight {caps}"
+        return None if self.n_options == problem.n_options else super().mismatch(problem)

@@ -12,7 +12,7 @@ from covbandit.errors import InvalidInput, Unsupported
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import merge_moments, update_moments
 from covbandit.learners.base import Hold, Learner
-from covbandit.learners.plug_in import DELTA, MEAN, N_WORK_ROWS, SCATTER, decide_plug_in
+from covbandit.learners.plug_in import DELTA, MEAN, N_WORK_ROWS, REFERENCE, SCATTER, decide_plug_in, track_support
 from covbandit.learners.state import ABSORB, COUNT, F64, Layout, State
 
 KEEP = 1  # parameter: what an old observation keeps of its weight per round
@@ -24,6 +24,8 @@ def _absorb(s: State, w: F64, y: F64) -> None:
     n = update_moments(s.v[MEAN], s.m[SCATTER], s.v[COUNT, 0], s.p[KEEP], y, s.v[DELTA])
     for i in range(w.size):
         s.v[COUNT, i] = n
+    if s.p[KEEP] == 1.0:
+        track_support(s, n, w)
 
 
 class MCEmpirical(Learner):
@@ -66,7 +68,7 @@ class MCEmpirical(Learner):
     feedback = "all"
     invariances = frozenset({"scale", "permutation"})
     _layout = Layout(
-        rows=("mean",), slabs=("scatter",), scratch_rows=N_WORK_ROWS, scratch_slabs=1, scratch_ints=2
+        rows=("mean", "reference", "candidate"), slabs=("scatter", "inverse"), scratch_rows=N_WORK_ROWS, scratch_slabs=1, scratch_ints=2
     )
     _decide_kernel = decide_plug_in
     _absorb_kernel = _absorb
@@ -105,3 +107,4 @@ class MCEmpirical(Learner):
         mine.v[MEAN], mine.m[SCATTER] = merge_moments(
             mine.v[MEAN], mine.m[SCATTER], mine.v[COUNT, 0], theirs.v[MEAN], theirs.m[SCATTER], theirs.v[COUNT, 0]
         )
+        mine.v[REFERENCE, 0] = 0.0

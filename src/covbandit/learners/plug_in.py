@@ -1,32 +1,54 @@
-"""The decision that empirical learners share: the exact maximiser for estimated moments."""
+r"""The decision that empirical learners share: the exact maximiser for estimated moments.
+
+From round to round the scatter matrix M changes by one rank-one term, and the optimal support hardly ever. So a learner may
+keep the inverse of the matrix of differences ``R_ab = M_ab - M_ar - M_rb + M_rr`` on the support of the weights told last
+(r: a reference option in it). `track_support` updates it, after Sherman and Morrison, and with it the best weights on that
+support. A decision then only checks that they are the best on the whole simplex; if they are not, and after every change of
+support, the general active set decides.
+
+These kernels index the state directly instead of slicing it, and do in one pass over the inverse all that needs it: at
+d = 5 reference counting and loop set-up would otherwise take longer than the arithmetic.
+"""
 
 from __future__ import annotations
 
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.simplex_qp import iteration_limit, maximize_on_simplex
-from covbandit.learners.state import CAP, COUNT, DECIDE, FIRST_INT, FIRST_ROW, LAST, START, F64, State
+from covbandit.learners.state import CAP, COUNT, DECIDE, FIRST_INT, FIRST_ROW, LAST, START, TOLD, F64, State
 
+X = FIRST_ROW  # scratch rows
+G = FIRST_ROW + 1
+DELTA = FIRST_ROW + 4
 N_WORK_ROWS = 5
-DELTA = FIRST_ROW + 4  # scratch row: the last of them, which the maximiser does not use
 MEAN = FIRST_ROW + N_WORK_ROWS  # row: the means to believe in
+REFERENCE = MEAN + 1  # row: its first entry is 1 + the reference option, 0 while there is no inverse
+CANDIDATE = MEAN + 2  # row: the best weights on the support, except the reference's
 WORK_SLAB = 0
 SCATTER = 1  # slab: n times the covariance to believe in
+INVERSE = 2  # slab: R⁻¹, with zeros in the rows and columns of the reference and of options without weight
 
 RISK_AVERSION = 0  # parameter
+
+_SINGULAR = 1e-10  # an inverse of anything nearer to singular would not be accurate enough
+_ACCEPT = 1e-13  # spread of the gradients on the support, as a share of their terms
+_AFRESH = 1024  # (a power of two) rounds after which the inverse is computed anew, so that rounding cannot pile up
 
 
 @kernel(DECIDE)
 def decide_plug_in(s: State, t: int, w: F64) -> None:
-    """Play argmax w'θ̂ - ρ w'Σ̂w, starting the search from the weights told last; at first, equal weights."""
+    """Play argmax w'θ̂ - ρ w'Σ̂w; at first, equal weights."""
     n = s.v[COUNT, 0]
     if n == 0.0:
         for i in range(w.size):
             w[i] = s.v[START, i]
         return
+    scale = 2.0 * s.p[RISK_AVERSION] / n
+    if s.v[REFERENCE, 0] > 0.0 and _accept_candidate(s, scale, w):
+        return
     maximize_on_simplex(
         s.v[MEAN],
         s.m[SCATTER],
-        2.0 * s.p[RISK_AVERSION] / n,
+        scale,
         s.v[CAP],
         s.v[LAST],
         w,
@@ -35,3 +57,110 @@ def decide_plug_in(s: State, t: int, w: F64) -> None:
         s.i[FIRST_INT:],
         iteration_limit(w.size),
     )
+
+
+@kernel()
+def _accept_candidate(s: State, scale: float, w: F64) -> bool:
+    """Write the best weights on the support of the last ones; tell whether they are the best on the whole simplex."""
+    d = w.size
+    v = s.v
+    m = s.m
+    r = int(v[REFERENCE, 0]) - 1
+    left = 1.0
+    size = 0.0
+    for i in range(d):
+        w[i] = v[CANDIDATE, i]
+        left -= w[i]
+        v[G, i] = v[MEAN, i] - v[MEAN, r]
+        size = max(size, abs(v[G, i]))
+    w[r] = left
+    for j in range(d):
+        if v[LAST, j] > 0.0:
+            if not (w[j] > 0.0 and w[j] <= v[CAP, j]):
+                return False
+            step = scale * w[j]
+            for i in range(d):
+                v[G, i] -= step * m[SCATTER, j, i]
+    level = v[G, r]
+    noise = _ACCEPT * (size + abs(level))
+    for i in range(d):
+        excess = v[G, i] - level
+        if w[i] > 0.0:
+            if abs(excess) > noise:
+                return False
+        elif excess > 0.0 and v[CAP, i] > 0.0:
+            return False
+    return True
+
+
+@kernel()
+def track_support(s: State, n: float, w: F64) -> None:
+    """Keep inverse and candidate in step with ``M += (n-1)/n δδ'`` (δ in row DELTA) after w was played."""
+    d = w.size
+    v = s.v
+    m = s.m
+    for i in range(d):
+        if (w[i] > 0.0) != (v[LAST, i] > 0.0):
+            v[REFERENCE, 0] = 0.0
+            return
+    r = int(v[REFERENCE, 0]) - 1
+    shrink = 0.0
+    for i in range(d):
+        v[X, i] = 0.0
+        v[CANDIDATE, i] = 0.0
+    if r < 0 or s.i[TOLD] & (_AFRESH - 1) == 0:
+        r = _invert(s, w)
+        v[REFERENCE, 0] = r + 1.0
+        if r < 0:
+            return
+    else:
+        for b in range(d):
+            if w[b] > 0.0:
+                e = v[DELTA, b] - v[DELTA, r]
+                for i in range(d):
+                    v[X, i] += e * m[INVERSE, b, i]
+        inner = n / (n - 1.0)
+        for i in range(d):
+            inner += v[X, i] * (v[DELTA, i] - v[DELTA, r])
+        shrink = 1.0 / inner
+    per = 0.5 * n / s.p[RISK_AVERSION]
+    for b in range(d):
+        if w[b] > 0.0:
+            e = shrink * v[X, b]
+            side = (v[MEAN, b] - v[MEAN, r]) * per - (m[SCATTER, r, b] - m[SCATTER, r, r])
+            for i in range(d):
+                entry = m[INVERSE, b, i] - e * v[X, i]
+                m[INVERSE, b, i] = entry
+                v[CANDIDATE, i] += side * entry
+
+
+@kernel()
+def _invert(s: State, w: F64) -> int:
+    """Invert R on the support of w, by Gauss and Jordan; return the reference option, -1 if R is nearly singular."""
+    d = w.size
+    m = s.m
+    r = 0
+    for i in range(d):
+        if w[i] > w[r]:
+            r = i
+    for i in range(d):
+        for j in range(d):
+            inside = w[i] > 0.0 and w[j] > 0.0 and i != r and j != r
+            m[INVERSE, i, j] = (
+                m[SCATTER, i, j] - m[SCATTER, i, r] - (m[SCATTER, r, j] - m[SCATTER, r, r]) if inside else 0.0
+            )
+    for p in range(d):
+        if w[p] > 0.0 and p != r:
+            pivot = m[INVERSE, p, p]
+            if not pivot > _SINGULAR * (m[SCATTER, p, p] + m[SCATTER, r, r]):
+                return -1
+            for i in range(d):
+                if i != p and w[i] > 0.0 and i != r:
+                    factor = m[INVERSE, i, p] / pivot
+                    for j in range(d):
+                        m[INVERSE, i, j] -= factor * m[INVERSE, p, j]
+                    m[INVERSE, i, p] = -factor
+            for j in range(d):
+                m[INVERSE, p, j] /= pivot
+            m[INVERSE, p, p] = 1.0 / pivot
+    return r

@@ -1,0 +1,127 @@
+"""The loop that every simulation runs: decide, observe, pay, absorb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from covbandit.kernels.compilation import kernel
+from covbandit.learners.state import ABSORB, DECIDE, HOLD, HOLD_ROUNDS, LAST, STATE_TYPE, TOLD, State
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+
+ALL = 0
+CHOSEN = 1
+TOTAL = 2
+FEEDBACK_CODES = {"all": ALL, "chosen": CHOSEN, "total": TOTAL}
+
+_VECTOR = types.Array(types.float64, 1, "C")
+_MATRIX = types.Array(types.float64, 2, "C")
+_INTEGERS = types.Array(types.int64, 1, "C")
+
+_SIGNATURE = types.int64(
+    types.FunctionType(DECIDE),
+    types.FunctionType(ABSORB),
+    STATE_TYPE,
+    types.int64,
+    _MATRIX,
+    _VECTOR,
+    _VECTOR,
+    _MATRIX,
+    _INTEGERS,
+    _VECTOR,
+    _MATRIX,
+    _VECTOR,
+    _MATRIX,
+    _INTEGERS,
+)
+
+
+@kernel(_SIGNATURE)
+def play(
+    decide: Callable[[State, int, F64], None],
+    absorb: Callable[[State, F64, F64], None],
+    s: State,
+    feedback: int,
+    rewards: F64,
+    best: F64,
+    reduced: F64,
+    curvature: F64,
+    checkpoints: I64,
+    regret: F64,
+    weights: F64,
+    paid: F64,
+    work: F64,
+    stop: I64,
+) -> int:
+    """Play one round per row of `rewards`; return how many were played before `stop` was raised.
+
+    ============  ========================================================================
+    best          the optimum w*
+    reduced       gradient at w* less its multiplier, so the regret of w is
+                  ρ(w-w*)'Σ(w-w*) - reduced'(w-w*): no cancellation
+    curvature     ρΣ
+    checkpoints   rounds after which to record, ascending
+    regret        cumulative regret at each checkpoint, written
+    weights       weights played at each checkpoint, written
+    paid          one number: cumulative regret so far, carried from call to call
+    work          3 × d scratch
+    ============  ========================================================================
+    """
+    n, d = rewards.shape
+    w = work[0]
+    y = work[1] if feedback != TOTAL else work[1, :1]
+    away = work[2]
+    total = paid[0]
+    t = s.i[TOLD]
+    held = s.i[HOLD_ROUNDS]
+    at = 0
+    while at < checkpoints.size and checkpoints[at] <= t:
+        at += 1
+    following = checkpoints[at] if at < checkpoints.size else -1
+    for k in range(n):
+        if stop[0] != 0:
+            paid[0] = total
+            return k
+        t += 1
+        if t <= held:
+            for i in range(d):
+                w[i] = s.v[HOLD, i]
+        else:
+            decide(s, t, w)
+        loss = 0.0
+        for i in range(d):
+            away[i] = w[i] - best[i]
+        for i in range(d):
+            slope = -reduced[i]
+            for j in range(d):
+                slope += curvature[i, j] * away[j]
+            loss += slope * away[i]
+        total += loss
+        if feedback == ALL:
+            for i in range(d):
+                y[i] = rewards[k, i]
+        elif feedback == CHOSEN:
+            for i in range(d):
+                y[i] = rewards[k, i] if w[i] > 0.0 else np.nan
+        else:
+            earned = 0.0
+            for i in range(d):
+                earned += w[i] * rewards[k, i]
+            y[0] = earned
+        absorb(s, w, y)
+        for i in range(d):
+            s.v[LAST, i] = w[i]
+        s.i[TOLD] = t
+        if t == following:
+            regret[at] = total
+            for i in range(d):
+                weights[at, i] = w[i]
+            at += 1
+            following = checkpoints[at] if at < checkpoints.size else -1
+    paid[0] = total
+    return n

@@ -1,0 +1,126 @@
+"""Runs replications, on one core: draws rewards in chunks and lets every learner play the same ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covbandit.kernels.compilation import ready
+from covbandit.learners import Learner
+from covbandit.learners.state import SEED
+from covbandit.simulation.driver import FEEDBACK_CODES, play
+from covbandit.simulation.plan import Plan
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+
+_CHUNK_ROUNDS = 32_768  # a call of the driver costs 0.1 ms, so many rounds at once; for Ctrl-C and progress, not too many
+_CHUNK_NUMBERS = 262_144  # rewards at once: they should stay in the processor's cache
+
+
+@dataclass(frozen=True)
+class Replication:
+    """What one replication gave: regret [learner, checkpoint] and weights [learner, checkpoint, option]."""
+
+    index: int
+    regret: F64
+    weights: F64
+
+
+class Stopped(Exception):
+    """The stop flag was raised in the middle of a replication."""
+
+
+def run_replication(plan: Plan, index: int, stop: I64 | None = None, steps: I64 | None = None) -> Replication:
+    """Run one replication of all learners.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to run.
+    index : int
+        Which replication; with the plan's seed it determines every draw.
+    stop : int64 array of size 1, optional
+        Set its entry to end early, by `Stopped`.
+    steps : int64 array, optional
+        Its entry `index` is set to the number of learner-rounds played, for progress bars.
+    """
+    stop = np.zeros(1, dtype=np.int64) if stop is None else stop
+    problem = plan.problem
+    d = problem.n_options
+    sampler = plan.environment.sampler(problem, plan.seed, index)
+    size = (len(plan.learners), len(plan.checkpoints))
+    regret, weights, paid = np.zeros(size), np.zeros((*size, d)), np.zeros((size[0], 1))
+    players = []
+    for k, learner in enumerate(plan.learners.values()):
+        player = learner.clone()
+        player.reset()
+        sequence = np.random.SeedSequence(plan.seed, spawn_key=(index, 2, k))
+        player._state.i[SEED] = int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+        players.append(player)
+    truth = (
+        problem.optimum().weights,
+        problem.reduced_gradient,
+        np.ascontiguousarray(problem.risk_aversion * problem.covariance),
+    )
+    chunk = max(1, min(_CHUNK_ROUNDS, _CHUNK_NUMBERS // d))
+    done = 0
+    while done < plan.horizon:
+        rewards = np.ascontiguousarray(sampler.draw(min(chunk, plan.horizon - done)), dtype=np.float64)
+        for k, player in enumerate(players):
+            books = (plan.checkpoints, regret[k], weights[k], paid[k])
+            played = (
+                _play_compiled(player, rewards, truth, books, stop)
+                if player.compiled
+                else _play_python(player, rewards, truth, books, stop)
+            )
+            if played < len(rewards):
+                raise Stopped
+            if steps is not None:
+                steps[index] += played
+        done += len(rewards)
+    return Replication(index, regret, weights)
+
+
+def _play_compiled(
+    player: Learner, rewards: F64, truth: tuple[F64, F64, F64], books: tuple[I64, F64, F64, F64], stop: I64
+) -> int:
+    kind = type(player)
+    return ready(play)(
+        ready(kind._decide_kernel),  # type: ignore[arg-type]
+        ready(kind._absorb_kernel),  # type: ignore[arg-type]
+        player._state,
+        FEEDBACK_CODES[player.feedback],
+        rewards,
+        *truth,
+        *books,
+        np.empty((3, rewards.shape[1])),
+        stop,
+    )
+
+
+def _play_python(
+    player: Learner, rewards: F64, truth: tuple[F64, F64, F64], books: tuple[I64, F64, F64, F64], stop: I64
+) -> int:
+    """Do what the driver does, for a learner in plain Python, through its public ask and tell."""
+    best, reduced, curvature = truth
+    checkpoints, regret, weights, paid = books
+    for k, reward in enumerate(rewards):
+        if stop[0]:
+            return k
+        w = player.ask()
+        away = w - best
+        paid[0] += away @ curvature @ away - reduced @ away
+        if player.feedback == "all":
+            player.tell(w, reward)
+        elif player.feedback == "chosen":
+            player.tell(w, np.where(w > 0, reward, np.nan))
+        else:
+            player.tell(w, float(w @ reward))
+        at = np.searchsorted(checkpoints, player.rounds_told)
+        if at < len(checkpoints) and checkpoints[at] == player.rounds_told:
+            regret[at] = paid[0]
+            weights[at] = w
+    return len(rewards)

@@ -1,0 +1,99 @@
+"""What a simulation is to do: everything that determines its numbers, checked, and nothing else."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+from covbandit import validation
+from covbandit._version import __version__
+from covbandit.environments import Environment
+from covbandit.errors import InvalidInput
+from covbandit.learners import Learner
+from covbandit.learners.files import class_name, plain
+from covbandit.problem import Problem
+
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One simulation, without its replications: picklable, so that it can be sent to workers."""
+
+    problem: Problem
+    learners: dict[str, Learner]
+    horizon: int
+    seed: int
+    environment: Environment
+    checkpoints: I64
+
+    def specification(self) -> dict[str, Any]:
+        """Return everything that determines the numbers, as plain data."""
+        return {
+            "problem": self.problem.to_dict(),
+            "learners": {
+                name: {"class": class_name(type(learner)), "config": plain(learner.config())}
+                for name, learner in self.learners.items()
+            },
+            "environment": plain(self.environment.to_dict()),
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "checkpoints": self.checkpoints.tolist(),
+        }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions on which bits may depend."""
+    return {
+        "covbandit": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "numba": numba.__version__,
+        "machine": platform.machine(),
+    }
+
+
+def default_checkpoints(horizon: int) -> I64:
+    """Return about twelve log-spaced rounds per decade, with the horizon and its tenths, hundredths, ... among them."""
+    count = max(2, int(np.ceil(12 * np.log10(max(horizon, 2)))))
+    tenths = [horizon // 10**k for k in range(int(np.log10(horizon)) + 1)]
+    grid = np.concatenate([np.geomspace(1, horizon, count).round(), tenths])
+    return np.unique(grid[(grid >= 1) & (grid <= horizon)]).astype(np.int64)
+
+
+def as_checkpoints(value: ArrayLike | None, horizon: int) -> I64:
+    """Return ascending rounds up to the horizon, which is always the last."""
+    if value is None:
+        return default_checkpoints(horizon)
+    rounds = validation.as_vector(value, "checkpoint")
+    if (rounds != np.round(rounds)).any() or (rounds < 1).any() or (rounds > horizon).any():
+        raise InvalidInput(f"checkpoints must be whole rounds from 1 to the horizon {horizon}, got {value!r}")
+    return np.unique(np.append(rounds, horizon)).astype(np.int64)
+
+
+def as_learners(value: Learner | Mapping[str, Learner] | Sequence[Learner], problem: Problem) -> dict[str, Learner]:
+    """Return learners by name; refuse one that does not fit the problem."""
+    if isinstance(value, Learner):
+        value = [value]
+    if not isinstance(value, Mapping):
+        names = [type(learner).__name__ for learner in value]
+        if len(set(names)) < len(names):
+            raise InvalidInput(f"several learners of one class need names: pass a dictionary, not {names}")
+        value = dict(zip(names, value, strict=True))
+    if not value:
+        raise InvalidInput("no learners to simulate")
+    for name, learner in value.items():
+        if not isinstance(learner, Learner):
+            raise InvalidInput(f"learner {name!r} is not a Learner but a {type(learner).__name__}")
+        reason = learner.mismatch(problem)
+        if reason:
+            raise InvalidInput(f"learner {name!r} does not fit the problem: {reason}")
+    return {str(name): learner for name, learner in value.items()}

@@ -1,0 +1,258 @@
+"""What a simulation gave: regret and weights at checkpoints, with everything needed to repeat it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covbandit.errors import InvalidInput, StateFileError
+from covbandit.simulation.engine import Replication
+from covbandit.simulation.statistics import Interval, half_width, log_slope, paired_ratio
+from covbandit.tables import Table, data_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+
+FORMAT = "covbandit-simulation"
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """Regret and weights of every learner, replication and checkpoint.
+
+    Attributes
+    ----------
+    regret : ndarray [learner, replication, checkpoint]
+        Cumulative pseudo-regret, computed with the true parameters.
+    weights : ndarray [learner, replication, checkpoint, option]
+        What was played in the checkpoint's round.
+    replications : ndarray
+        Which replications these are.
+    specification : dict
+        Problem, learners, environment, horizon, seed and checkpoints as plain data.
+    versions : dict
+        Software versions on which the last bits may depend.
+    """
+
+    regret: F64
+    weights: F64
+    replications: I64
+    specification: dict[str, Any]
+    versions: dict[str, str]
+
+    @property
+    def learners(self) -> list[str]:
+        """The learners' names, in the order of the first axis."""
+        return list(self.specification["learners"])
+
+    @property
+    def checkpoints(self) -> I64:
+        """The rounds recorded; the last is the horizon."""
+        return np.array(self.specification["checkpoints"], dtype=np.int64)
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds T."""
+        return int(self.specification["horizon"])
+
+    def __repr__(self) -> str:
+        return (
+            f"SimulationResult({', '.join(self.learners)}; T = {self.horizon:,}, "
+            f"{len(self.replications)} replications)"
+        )
+
+    def at(self, learner: str, checkpoint: int | None = None) -> F64:
+        """Return one learner's regret in every replication, at a checkpoint (by default the horizon)."""
+        if learner not in self.learners:
+            raise InvalidInput(f"no learner {learner!r}; there are {', '.join(map(repr, self.learners))}")
+        return self.regret[self.learners.index(learner), :, self._position(checkpoint)]
+
+    def _position(self, checkpoint: int | None) -> int:
+        rounds = self.checkpoints
+        at = int(np.searchsorted(rounds, self.horizon if checkpoint is None else checkpoint))
+        if checkpoint is not None and (at == len(rounds) or rounds[at] != checkpoint):
+            near = rounds[min(at, len(rounds) - 1)]
+            raise InvalidInput(f"round {checkpoint} is not a checkpoint; the next one is {near}")
+        return at
+
+    def decades(self) -> list[tuple[int, int]]:
+        """Return the pairs of checkpoints (T/10, T), (T/100, T/10), ..., latest first, as far as they were recorded."""
+        rounds = set(self.checkpoints.tolist())
+        late, pairs = self.horizon, []
+        while late >= 20 and late // 10 in rounds:
+            pairs.append((late // 10, late))
+            late //= 10
+        return pairs
+
+    def slope(self, learner: str, early: int, late: int) -> Interval:
+        """Return the log-log slope of mean regret between two checkpoints, with its 95 % interval."""
+        return log_slope(self.at(learner, late), self.at(learner, early), float(np.log10(late / early)))
+
+    def ratio(self, learner: str, to: str, checkpoint: int | None = None) -> Interval:
+        """Return how many times the regret of `to` one learner pays, with its 95 % interval, paired by replication."""
+        return paired_ratio(self.at(learner, checkpoint), self.at(to, checkpoint))
+
+    def summary(self, checkpoint: int | None = None) -> Table:
+        """Return regret per learner: mean, 95 % interval, range, and growth in the last decade."""
+        position = self._position(checkpoint)
+        here = int(self.checkpoints[position])
+        before = here // 10 if here // 10 in set(self.checkpoints.tolist()) and here >= 20 else None
+        rows = []
+        for name in self.learners:
+            values = self.at(name, here)
+            slope = self.slope(name, before, here).estimate if before is not None else float("nan")
+            rows.append(
+                [
+                    name,
+                    float(values.mean()),
+                    float(half_width(values)),
+                    float(values.min()),
+                    float(values.max()),
+                    round(slope, 3),
+                ]
+            )
+        return Table(
+            ["learner", "mean regret", "± 95 %", "min", "max", "log-log slope"],
+            rows,
+            f"Regret after {here:,} rounds, {len(self.replications)} replications",
+        )
+
+    def slopes(self) -> Table:
+        """Return the log-log slope of mean regret in each decade, with 95 % intervals."""
+        pairs = self.decades()[::-1]
+        rows = [[name, *(str(self.slope(name, a, b)) for a, b in pairs)] for name in self.learners]
+        return Table(["learner", *(f"{a:,} to {b:,}" for a, b in pairs)], rows, "Log-log slope of mean regret")
+
+    def ratios(self, to: str, checkpoint: int | None = None) -> Table:
+        """Return every learner's regret relative to one of them, with paired 95 % intervals."""
+        rows = []
+        for name in self.learners:
+            interval = self.ratio(name, to, checkpoint)
+            rows.append([name, interval.estimate, interval.low, interval.high])
+        return Table(["learner", f"times {to}", "low", "high"], rows)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per learner, replication and checkpoint, as a pandas DataFrame."""
+        n_learners, n_replications, n_rounds = self.regret.shape
+        return data_frame(
+            {
+                "learner": np.repeat(self.learners, n_replications * n_rounds),
+                "replication": np.tile(np.repeat(self.replications, n_rounds), n_learners),
+                "round": np.tile(self.checkpoints, n_learners * n_replications),
+                "regret": self.regret.ravel(),
+            }
+        )
+
+    def to_latex(self, checkpoint: int | None = None) -> str:
+        """Return the summary as a LaTeX tabular."""
+        return self.summary(checkpoint).to_latex()
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw mean regret with 95 % bands on log-log axes; return the axes."""
+        from covbandit.simulation.plotting import plot_regret
+
+        return plot_regret(self, ax)
+
+    def split(self) -> list[Replication]:
+        """Return the replications one by one."""
+        return [
+            Replication(int(index), self.regret[:, k], self.weights[:, k])
+            for k, index in enumerate(self.replications)
+        ]
+
+    def require_same(self, specification: dict[str, Any]) -> None:
+        """Raise, naming what differs, unless another simulation has the same specification."""
+        for key, value in specification.items():
+            if json.dumps(self.specification[key], sort_keys=True) != json.dumps(value, sort_keys=True):
+                raise InvalidInput(
+                    f"these replications belong to another simulation: {key} differs "
+                    f"({_short(self.specification[key])} there, {_short(value)} here)"
+                )
+
+    def merge(self, other: SimulationResult) -> SimulationResult:
+        """Return the replications of two runs of the same simulation together; none may be in both."""
+        self.require_same(other.specification)
+        twice = np.intersect1d(self.replications, other.replications)
+        if twice.size:
+            raise InvalidInput(f"replication {twice[0]} is in both results: they would count twice")
+        order = np.argsort(np.concatenate([self.replications, other.replications]), kind="stable")
+        return SimulationResult(
+            np.concatenate([self.regret, other.regret], axis=1)[:, order],
+            np.concatenate([self.weights, other.weights], axis=1)[:, order],
+            np.concatenate([self.replications, other.replications])[order],
+            self.specification,
+            self.versions,
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one ``.npz`` file, all of it or nothing."""
+        target = Path(path)
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "specification": self.specification,
+            "versions": self.versions,
+        }
+        handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez_compressed(
+                    file,
+                    header=np.array(json.dumps(header)),
+                    regret=self.regret,
+                    weights=self.weights,
+                    replications=self.replications,
+                )
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | Path) -> SimulationResult:
+        """Read a file written by `save`."""
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                if "header" not in stored:
+                    raise StateFileError(f"{path} is not a simulation result: it lacks a header")
+                header = json.loads(str(stored["header"]))
+                if header.get("format") != FORMAT:
+                    raise StateFileError(f"{path} is not a simulation result of covbandit")
+                if not isinstance(header.get("version"), int) or header["version"] > VERSION:
+                    raise StateFileError(
+                        f"{path} has format version {header.get('version')!r}; this covbandit reads up to {VERSION}: "
+                        "upgrade covbandit"
+                    )
+                return cls(
+                    stored["regret"],
+                    stored["weights"],
+                    stored["replications"],
+                    header["specification"],
+                    header["versions"],
+                )
+        except FileNotFoundError:
+            raise StateFileError(f"cannot read {path}: no such file") from None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+            if isinstance(error, StateFileError):
+                raise
+            raise StateFileError(f"{path} is truncated or not a simulation result: {error}") from None
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,115 @@
+"""A small table: prints well, and turns into a dictionary, a data frame, Markdown or LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from covbandit.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
+
+
+class Table:
+    """Rows under named columns.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Headings.
+    rows : sequence of sequences
+        Strings, numbers or booleans.
+    title : str
+        Printed above.
+
+    Examples
+    --------
+    >>> from covbandit.tables import Table
+    >>> print(Table(["learner", "regret"], [["OGD", 101.6], ["MC-Empirical", 34.4]]))
+    learner       regret
+    OGD            101.6
+    MC-Empirical    34.4
+    """
+
+    def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:
+        self.columns = list(columns)
+        self.rows = [list(row) for row in rows]
+        self.title = title
+
+    def _cells(self) -> list[list[str]]:
+        return [[_text(value) for value in row] for row in self.rows]
+
+    def _numeric(self) -> list[bool]:
+        return [
+            all(isinstance(row[k], (int, float)) for row in self.rows) and bool(self.rows)
+            for k in range(len(self.columns))
+        ]
+
+    def __str__(self) -> str:
+        cells = self._cells()
+        widths = [max(len(row[k]) for row in [self.columns, *cells]) for k in range(len(self.columns))]
+        right = self._numeric()
+        lines = [
+            "  ".join(
+                cell.rjust(width) if numeric else cell.ljust(width)
+                for cell, width, numeric in zip(row, widths, right, strict=True)
+            ).rstrip()
+            for row in [self.columns, *cells]
+        ]
+        return "\n".join([self.title, *lines] if self.title else lines)
+
+    __repr__ = __str__
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the columns as lists."""
+        return {name: [row[k] for row in self.rows] for k, name in enumerate(self.columns)}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame."""
+        return data_frame(self.to_dict())
+
+    def to_markdown(self) -> str:
+        """Return a Markdown table."""
+        marks = ["---:" if numeric else ":---" for numeric in self._numeric()]
+        return "\n".join("| " + " | ".join(row) + " |" for row in [self.columns, marks, *self._cells()])
+
+    def to_latex(self) -> str:
+        """Return a LaTeX tabular, with booktabs rules."""
+        layout = "".join("r" if numeric else "l" for numeric in self._numeric())
+        escaped = [
+            [
+                cell.replace("\\", r"\textbackslash{}")
+                .replace("&", r"\&")
+                .replace("%", r"\%")
+                .replace("_", r"\_")
+                .replace("#", r"\#")
+                .replace("±", r"$\pm$")
+                for cell in row
+            ]
+            for row in [self.columns, *self._cells()]
+        ]
+        lines = [" & ".join(row) + r" \\" for row in escaped]
+        return "\n".join(
+            [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+            + [r"\end{tabular}"]
+        )
+
+
+def data_frame(columns: dict[str, Any]) -> pd.DataFrame:
+    """Return a pandas DataFrame, or say which extra is missing."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtra("data frames need pandas: pip install 'covbandit[frame]'") from None
+    return pd.DataFrame(columns)
