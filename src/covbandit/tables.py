@@ -47,7 +47,8 @@ class Table:
         self.rows = [list(row) for row in rows]
         self.title = title
 
-    def _cells(self) -> list[list[str]]:
+    def cells(self) -> list[list[str]]:
+        """Return every value as it is printed."""
         return [[_text(value) for value in row] for row in self.rows]
 
     def _numeric(self) -> list[bool]:
@@ -57,7 +58,7 @@ class Table:
         ]
 
     def __str__(self) -> str:
-        cells = self._cells()
+        cells = self.cells()
         widths = [max(len(row[k]) for row in [self.columns, *cells]) for k in range(len(self.columns))]
         right = self._numeric()
         lines = [
@@ -82,7 +83,7 @@ class Table:
     def to_markdown(self) -> str:
         """Return a Markdown table."""
         marks = ["---:" if numeric else ":---" for numeric in self._numeric()]
-        return "\n".join("| " + " | ".join(row) + " |" for row in [self.columns, marks, *self._cells()])
+        return "\n".join("| " + " | ".join(row) + " |" for row in [self.columns, marks, *self.cells()])
 
     def to_latex(self) -> str:
         """Return a LaTeX tabular, with booktabs rules."""
@@ -97,7 +98,7 @@ class Table:
                 .replace("±", r"$\pm$")
                 for cell in row
             ]
-            for row in [self.columns, *self._cells()]
+            for row in [self.columns, *self.cells()]
         ]
         lines = [" & ".join(row) + r" \\" for row in escaped]
         return "\n".join(

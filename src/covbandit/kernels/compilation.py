@@ -15,7 +15,7 @@ import hashlib
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -110,6 +110,13 @@ def is_kernel(function: object) -> bool:
     return id(function) in _signatures
 
 
-def all_kernels() -> list[Any]:
-    """Return every kernel with a signature that has been imported so far."""
-    return list(_kernels)
+def compile_all() -> Iterator[str]:
+    """Compile every kernel imported so far, or load it from the cache; yield the name of each before it is done."""
+    for dispatcher in list(_kernels):
+        yield f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}"
+        ready(dispatcher)
+
+
+def count_kernels() -> int:
+    """Return how many kernels `compile_all` would go through."""
+    return len(_kernels)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
-from covbandit.errors import CovbanditError, InvalidInput, Unsupported
+from covbandit.errors import InvalidInput, Unsupported
 from covbandit.kernels.compilation import ready
 from covbandit.learners import files
 from covbandit.learners.state import (
@@ -355,8 +355,10 @@ class Learner(ABC):
     def _restore(self, snapshot: tuple[int, dict[str, F64], dict[str, Any]]) -> None:
         told, arrays, statistics = snapshot
         views = (self._layout or Layout()).named(self._state)
-        if views.keys() != arrays.keys():
-            raise CovbanditError(f"statistics {sorted(arrays)} do not fit {sorted(views)}")
+        mine = {name: view.shape for name, view in views.items()}
+        theirs = {name: array.shape for name, array in arrays.items()}
+        if mine != theirs:
+            raise InvalidInput(f"statistics {theirs} are not those of {type(self).__name__}, {mine}")
         for name, view in views.items():
             view[...] = arrays[name]
         self._state.i[TOLD] = told

@@ -12,7 +12,7 @@ from covbandit.errors import InvalidInput, Unsupported
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import merge_moments, update_moments
 from covbandit.learners.base import Hold, Learner
-from covbandit.learners.plug_in import DELTA, MEAN, N_WORK_ROWS, REFERENCE, SCATTER, decide_plug_in, track_support
+from covbandit.learners.plug_in import DELTA, MEAN, N_WORK_ROWS, REFERENCE, RISK_AVERSION, SCATTER, decide_plug_in, track_support
 from covbandit.learners.state import ABSORB, COUNT, F64, Layout, State
 
 KEEP = 1  # parameter: what an old observation keeps of its weight per round
@@ -24,7 +24,7 @@ def _absorb(s: State, w: F64, y: F64) -> None:
     n = update_moments(s.v[MEAN], s.m[SCATTER], s.v[COUNT, 0], s.p[KEEP], y, s.v[DELTA])
     for i in range(w.size):
         s.v[COUNT, i] = n
-    if s.p[KEEP] == 1.0:
+    if s.p[KEEP] == 1.0 and s.p[RISK_AVERSION] > 0.0:
         track_support(s, n, w)
 
 

@@ -53,13 +53,7 @@ def run_replication(plan: Plan, index: int, stop: I64 | None = None, steps: I64 
     sampler = plan.environment.sampler(problem, plan.seed, index)
     size = (len(plan.learners), len(plan.checkpoints))
     regret, weights, paid = np.zeros(size), np.zeros((*size, d)), np.zeros((size[0], 1))
-    players = []
-    for k, learner in enumerate(plan.learners.values()):
-        player = learner.clone()
-        player.reset()
-        sequence = np.random.SeedSequence(plan.seed, spawn_key=(index, 2, k))
-        player._state.i[SEED] = int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
-        players.append(player)
+    players = [fresh_player(learner, plan.seed, index, k) for k, learner in enumerate(plan.learners.values())]
     truth = (
         problem.optimum().weights,
         problem.reduced_gradient,
@@ -82,6 +76,15 @@ def run_replication(plan: Plan, index: int, stop: I64 | None = None, steps: I64 
                 steps[index] += played
         done += len(rewards)
     return Replication(index, regret, weights)
+
+
+def fresh_player(learner: Learner, seed: int, replication: int, position: int) -> Learner:
+    """Return a reset clone with a seed of its own in every replication, for randomised learners."""
+    player = learner.clone()
+    player.reset()
+    sequence = np.random.SeedSequence(seed, spawn_key=(replication, 2, position))
+    player._state.i[SEED] = int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+    return player
 
 
 def _play_compiled(

@@ -47,7 +47,9 @@ def plot_regret(result: SimulationResult, ax: Axes | None = None) -> Axes:
         shown = mean > 0
         if not shown.any():
             continue
-        colour = _COLOURS[k % len(_COLOURS)]
+        # The baseline that never learns stays in the background.
+        fixed = result.specification["learners"][name]["class"] == "FixedWeights"
+        colour = "0.45" if fixed else _COLOURS[k % len(_COLOURS)]
         ax.plot(
             rounds[shown],
             mean[shown],

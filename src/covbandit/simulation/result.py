@@ -113,12 +113,13 @@ class SimulationResult:
         rows = []
         for name in self.learners:
             values = self.at(name, here)
+            width = float(half_width(values))
             slope = self.slope(name, before, here).estimate if before is not None else float("nan")
             rows.append(
                 [
                     name,
                     float(values.mean()),
-                    float(half_width(values)),
+                    0.0 if width < 1e-9 * abs(values.mean()) else width,  # learners without chance have rounding only
                     float(values.min()),
                     float(values.max()),
                     round(slope, 3),
@@ -227,7 +228,7 @@ class SimulationResult:
     def load(cls, path: str | Path) -> SimulationResult:
         """Read a file written by `save`."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 if "header" not in stored:
                     raise StateFileError(f"{path} is not a simulation result: it lacks a header")
                 header = json.loads(str(stored["header"]))

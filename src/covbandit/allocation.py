@@ -1,0 +1,195 @@
+"""The short way in: weights by name, and a learner chosen by what you get to see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from covbandit import validation
+from covbandit.errors import InvalidInput, Unsupported
+from covbandit.learners import Learner, MCEmpirical, ShrunkEmpirical, load_learner
+from covbandit.risk import in_option_order
+
+ByName = Mapping[str, float] | ArrayLike
+"""One number per option: a mapping by option name, or a sequence in option order."""
+
+
+class Allocator:
+    """A learner that speaks in option names. Usually made by `allocator`.
+
+    Parameters
+    ----------
+    learner : Learner
+        Any learner with ``options`` that sees every option's reward.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> a = cb.allocator(["SPY", "TLT"], risk_aversion=0.05)
+    >>> a.ask()
+    {'SPY': 0.5, 'TLT': 0.5}
+    >>> a.tell({"SPY": 0.6, "TLT": 0.4}, {"SPY": 1.2, "TLT": -0.3})
+    >>> a.rounds_told
+    1
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        if learner.options is None:
+            raise InvalidInput(
+                f"an Allocator speaks in option names, but this {type(learner).__name__} has none: "
+                "build it with options=[...], or use the learner itself"
+            )
+        _require_available(learner.feedback)
+        self._learner = learner
+        self._options = learner.options
+
+    @property
+    def learner(self) -> Learner:
+        """The learner behind the names."""
+        return self._learner
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options, in the learner's order."""
+        return self._options
+
+    @property
+    def rounds_told(self) -> int:
+        """The number of rounds told so far."""
+        return self._learner.rounds_told
+
+    def __repr__(self) -> str:
+        return f"Allocator({list(self._options)}, {self._learner!r}, rounds_told={self.rounds_told})"
+
+    def ask(self, outstanding: int = 0) -> dict[str, float]:
+        """Propose weights for the next round, by option name.
+
+        Asking again gives the same answer, until something is told.
+
+        Parameters
+        ----------
+        outstanding : int
+            Rounds already asked for whose outcome is not yet known.
+        """
+        return dict(zip(self._options, self._learner.ask(outstanding).tolist(), strict=True))
+
+    def tell(self, weights: ByName, outcome: ByName) -> None:
+        """Learn from one round.
+
+        Parameters
+        ----------
+        weights : mapping or sequence
+            What was played, which need not be what was asked; it must sum to one. Options that a mapping does not name
+            have weight zero.
+        outcome : mapping or sequence
+            The reward of every option per unit of weight, whether it was played or not. None may be missing: a
+            reward that is not known is not a reward of zero.
+
+        Raises
+        ------
+        InvalidInput
+            If anything cannot be used; nothing has changed then.
+        """
+        played = in_option_order(weights, self._options, "weight", default=0.0)
+        self._learner.tell(played, in_option_order(outcome, self._options, "outcome"))
+
+    def save(self, path: str | Path) -> None:
+        """Write everything as versioned text; `Allocator.load` gives one whose next ask is bit-identical."""
+        self._learner.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read an allocator written by `save`, or any saved learner with option names.
+
+        Raises
+        ------
+        StateFileError
+            If the file cannot be used; the message says why.
+        InvalidInput
+            If the saved learner has no option names.
+        """
+        return cls(load_learner(path))
+
+
+def allocator(
+    options: Sequence[str],
+    feedback: str = "all",
+    *,
+    risk_aversion: float,
+    min_weight: float | None = None,
+    max_weight: ByName | None = None,
+    hold: tuple[ByName, int] | None = None,
+    seed: int | None = None,
+) -> Allocator:
+    """Return an allocator with the learner recommended for what you get to see.
+
+    Parameters
+    ----------
+    options : sequence of str
+        The options' names.
+    feedback : {"all"}
+        What is seen of each round: with ``"all"``, every option's reward, played or not. The learner is then
+        `ShrunkEmpirical`, or `MCEmpirical` if weights are capped. ``"chosen"`` and ``"total"`` are not available in
+        this version.
+    risk_aversion : float
+        ρ ≥ 0: mean given up per unit of variance, in 1 / (unit of reward). `choose_risk_aversion` helps to find it.
+    min_weight : None
+        Weights that are zero or at least c are not supported yet.
+    max_weight : float, mapping or sequence, optional
+        Caps on the weights: one for all, or by option. Options that a mapping does not name are not capped.
+    hold : (weights, rounds), optional
+        Play these weights in the first rounds, and learn from them. Options that a mapping does not name have weight
+        zero.
+    seed : int, optional
+        For randomised learners; those recommended now are not.
+
+    Returns
+    -------
+    Allocator
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> a = cb.allocator(["search", "social", "video"], risk_aversion=0.4, max_weight={"video": 0.2})
+    >>> a.ask()
+    {'search': 0.4, 'social': 0.4, 'video': 0.2}
+    >>> a.tell(a.ask(), {"search": 1.1, "social": 0.7})
+    Traceback (most recent call last):
+    covbandit.errors.InvalidInput: outcome is missing for option 'video'; every option needs one
+    """
+    names = validation.as_options(options, None)
+    if not names:
+        raise InvalidInput(f"options must name at least one option, got {options!r}")
+    _require_available(feedback)
+    validation.refuse_min_weight(min_weight)
+    caps = validation.as_caps(in_option_order(max_weight, names, "max_weight", default=1.0), len(names), names)
+    shared: dict[str, Any] = {
+        "n_options": len(names),
+        "risk_aversion": risk_aversion,
+        "options": names,
+        "seed": seed,
+        "hold": _hold_in_order(hold, names),
+    }
+    # ShrunkEmpirical is the better of the two but knows no caps.
+    return Allocator(ShrunkEmpirical(**shared) if caps is None else MCEmpirical(max_weight=caps, **shared))
+
+
+def _require_available(feedback: str) -> None:
+    if feedback in ("chosen", "total"):
+        raise Unsupported(
+            f'feedback={feedback!r} is not available in this version; available is "all", for which '
+            "every option's reward must be known after each round"
+        )
+    if feedback != "all":
+        raise InvalidInput(f'feedback must be "all", got {feedback!r}')
+
+
+def _hold_in_order(hold: Any, names: tuple[str, ...]) -> Any:
+    try:
+        weights, rounds = hold
+    except (TypeError, ValueError):
+        return hold  # None, or not a pair: the learner says so
+    return in_option_order(weights, names, "held weight", default=0.0), rounds

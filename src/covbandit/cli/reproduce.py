@@ -1,0 +1,61 @@
+"""``covbandit reproduce``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from covbandit.cli.warmup import compile_kernels
+from covbandit.errors import InvalidInput
+from covbandit.reproduction import PANELS, reproduce
+from covbandit.tables import Table
+
+_QUICK_HORIZON = 10_000
+_QUICK_REPLICATIONS = 20
+
+
+def run(
+    names: list[str],
+    quick: bool,
+    horizon: int | None,
+    replications: int | None,
+    seed: int,
+    workers: int | None,
+    out: Path,
+) -> None:
+    """Run the panels named, or all, and print what came out."""
+    for name in names:
+        if name not in PANELS:
+            raise InvalidInput(f"no panel {name!r}; there is {', '.join(PANELS)}")
+    if quick:
+        horizon = _QUICK_HORIZON if horizon is None else horizon
+        replications = _QUICK_REPLICATIONS if replications is None else replications
+    console, notes = Console(), Console(stderr=True)
+    compiled = compile_kernels(notes)
+    if compiled > 2:
+        notes.print(f"kernels compiled in {compiled:.1f} s; later runs find them in the cache")
+    for name in names or PANELS:
+        panel = PANELS[name]
+        begun = time.monotonic()
+        report = reproduce(panel, out, horizon, replications, seed, workers)
+        seconds = time.monotonic() - begun
+        console.rule(f"{name} ({seconds:.1f} s)")
+        _print(console, report.result.summary())
+        _print(console, report.verdict_table())
+        for path in report.files:
+            console.print(str(path), soft_wrap=True, highlight=False)
+
+
+def _print(console: Console, table: Table) -> None:
+    shown = RichTable(title=table.title or None, title_justify="left", title_style="", header_style="bold", box=None)
+    columns = table.to_dict()
+    for name, values in columns.items():
+        numeric = all(isinstance(value, (int, float)) for value in values)
+        shown.add_column(name, justify="right" if numeric else "left")
+    for row in table.cells():
+        shown.add_row(*row)
+    console.print(shown)
+    console.print()

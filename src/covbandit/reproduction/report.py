@@ -1,0 +1,143 @@
+"""Runs a panel and writes what came out: figure, results and a verdict in Markdown."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+from covbandit.errors import CovbanditError, Interrupted, InvalidInput
+from covbandit.reproduction.claims import Verdict
+from covbandit.reproduction.panels import Panel
+from covbandit.simulation import SimulationResult, simulate
+from covbandit.tables import Table
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a panel gave, and where it was written."""
+
+    panel: Panel
+    result: SimulationResult
+    verdicts: list[Verdict]
+    files: list[Path]
+
+    def verdict_table(self) -> Table:
+        """Return the verdicts as a table."""
+        rows = [[v.statement, str(v.measured), v.word] for v in self.verdicts]
+        return Table(["statement of the paper", "measured [95 % interval]", "verdict"], rows)
+
+
+def reproduce(
+    panel: Panel,
+    out: Path,
+    horizon: int | None = None,
+    replications: int | None = None,
+    seed: int = 0,
+    workers: int | Executor | None = None,
+    progress: bool | None = None,
+) -> Report:
+    """Run a panel and write ``<name>.png``, ``.svg``, ``.npz`` and ``.md`` into a folder.
+
+    Interrupted by Ctrl-C, it keeps the finished replications in ``<name>.partial.npz``; the same call continues from there.
+    """
+    horizon = panel.horizon if horizon is None else horizon
+    replications = panel.replications if replications is None else replications
+    if horizon < 20 or replications < 2:
+        raise InvalidInput(
+            f"a reproduction needs at least 20 rounds and 2 replications to judge by, got {horizon} and {replications}"
+        )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"cannot write to {out}: {error.strerror or error}") from None
+    partial = out / f"{panel.name}.partial.npz"
+    problem = panel.problem()
+    learners = panel.learners(problem)
+    arguments = (problem, learners, horizon, replications, seed, workers)
+    try:
+        result = simulate(*arguments, progress=progress, resume=_earlier(partial))
+    except InvalidInput:
+        if not partial.exists():
+            raise
+        partial.unlink()  # replications of other settings
+        result = simulate(*arguments, progress=progress)
+    except Interrupted as stopped:
+        if isinstance(stopped.partial, SimulationResult):
+            stopped.partial.save(partial)
+            done = len(stopped.partial.replications)
+            raise Interrupted(
+                f"interrupted: {done} of {replications} replications are kept in {partial}; "
+                "the same command continues from there",
+                stopped.partial,
+            ) from None
+        raise Interrupted("interrupted before the first replication was finished; nothing to keep") from None
+    partial.unlink(missing_ok=True)
+    verdicts = [claim(result) for claim in panel.claims]
+    files = [out / f"{panel.name}{suffix}" for suffix in (".png", ".svg", ".npz", ".md")]
+    _draw(panel, result, files[:2])
+    result.save(files[2])
+    report = Report(panel, result, verdicts, files)
+    files[3].write_text(_markdown(report), encoding="utf-8")
+    return report
+
+
+def _earlier(partial: Path) -> SimulationResult | None:
+    try:
+        return SimulationResult.load(partial) if partial.exists() else None
+    except CovbanditError:
+        return None
+
+
+def _draw(panel: Panel, result: SimulationResult, paths: list[Path]) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from covbandit.simulation.plotting import save_figure
+
+    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    ax = result.plot(figure.add_subplot())
+    ax.set_title(f"{panel.title}, {len(result.replications)} replications, 95 % bands", fontsize="medium")
+    save_figure(figure, paths)
+
+
+def _markdown(report: Report) -> str:
+    result, panel = report.result, report.panel
+    spec = result.specification
+    command = (
+        f"covbandit reproduce {panel.name} --horizon {result.horizon} --replications {len(result.replications)} "
+        f"--seed {spec['seed']}"
+    )
+    rules = "\n".join(f"{k}. {v.statement}: {v.rule}." for k, v in enumerate(report.verdicts, 1))
+    versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
+    return f"""# {panel.name}: {panel.title.replace("$", "")}
+
+![Regret of each learner]({panel.name}.png)
+
+{result.summary().title}.
+
+{result.summary().to_markdown()}
+
+## Statements of the paper
+
+{report.verdict_table().to_markdown()}
+
+How each is decided:
+
+{rules}
+
+"Undecided" means that the interval contains the threshold: more replications or a longer horizon would decide.
+
+## Growth
+
+{result.slopes().title}, estimate and 95 % interval.
+
+{result.slopes().to_markdown()}
+
+## To repeat it
+
+    {command}
+
+Versions: {versions}.
+"""

@@ -1,0 +1,249 @@
+"""The allocator: weights and outcomes by name, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+import covbandit as cb
+from covbandit.errors import Infeasible, InvalidInput, StateFileError, Unsupported
+
+NAMES = ("search", "social", "video")
+
+
+def rounds(n: int = 12) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.random.default_rng(5).standard_normal((n, 3)) * [1.0, 0.5, 0.8] + [0.4, 0.2, 0.3]
+
+
+def told(n: int = 12, **more: Any) -> cb.Allocator:
+    a = cb.allocator(NAMES, risk_aversion=0.4, **more)
+    for outcome in rounds(n):
+        a.tell(a.ask(), dict(zip(NAMES, outcome, strict=True)))
+    return a
+
+
+# Which learner --------------------------------------------------------------------------------------------------------
+
+
+def test_the_recommended_learner_is_chosen() -> None:
+    a = cb.allocator(options=list(NAMES), feedback="all", risk_aversion=0.4, seed=3)
+    assert type(a.learner) is cb.ShrunkEmpirical
+    assert a.learner.risk_aversion == 0.4
+    assert a.learner.seed == 3
+    assert a.options == a.learner.options == NAMES
+    assert a.rounds_told == 0
+
+
+@pytest.mark.parametrize(
+    ("max_weight", "caps"),
+    [
+        (0.5, [0.5, 0.5, 0.5]),
+        ([0.5, 0.4, 2.0], [0.5, 0.4, 1.0]),
+        ({"video": 0.2}, [1.0, 1.0, 0.2]),
+        (pd.Series({"video": 0.2, "search": 0.7}), [0.7, 1.0, 0.2]),
+    ],
+)
+def test_caps_need_the_learner_that_knows_them(max_weight: Any, caps: list[float]) -> None:
+    a = told(max_weight=max_weight)
+    assert type(a.learner) is cb.MCEmpirical
+    assert_array_equal(a.learner.max_weight, caps)
+    assert (np.array(list(a.ask().values())) <= np.array(caps) + 1e-12).all()
+
+
+@pytest.mark.parametrize("max_weight", [1.0, {}, {"video": 1.0}, [1, 1, 1]])
+def test_caps_that_cap_nothing_are_none(max_weight: Any) -> None:
+    assert type(cb.allocator(NAMES, risk_aversion=0.4, max_weight=max_weight).learner) is cb.ShrunkEmpirical
+
+
+@pytest.mark.parametrize(
+    ("max_weight", "error", "message"),
+    [
+        (0.3, Infeasible, r"max_weight sums to 0\.9 over 3 options"),
+        ({"video": -0.1}, InvalidInput, r"option 'video' \(index 2\): max_weight -0\.1 is negative"),
+        ({"vidoe": 0.2}, InvalidInput, r"max_weight: unknown option 'vidoe'; known are 'search', 'social', 'video'"),
+        ({"video": "low"}, InvalidInput, r"max_weight of option 'video' must be a number, got 'low'"),
+        ([0.5, 0.5], InvalidInput, r"max_weight must have 3 entries"),
+        ("low", InvalidInput, r"max_weight must be a number"),
+    ],
+)
+def test_caps_that_cannot_be_used(max_weight: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        cb.allocator(NAMES, risk_aversion=0.4, max_weight=max_weight)
+
+
+@pytest.mark.parametrize("feedback", ["chosen", "total"])
+def test_feedback_not_available_names_what_is(feedback: str) -> None:
+    with pytest.raises(
+        Unsupported, match=f"feedback='{feedback}' is not available in this version; available is \"all\""
+    ):
+        cb.allocator(NAMES, feedback, risk_aversion=0.4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"feedback": "some"}, InvalidInput, "feedback must be \"all\", got 'some'"),
+        ({"options": []}, InvalidInput, r"at least one option, got \[\]"),
+        ({"options": None}, InvalidInput, "at least one option, got None"),
+        ({"options": "search"}, InvalidInput, "got the single string 'search'"),
+        ({"options": ["a", "a"]}, InvalidInput, "option 'a' is named twice"),
+        ({"options": ["a", 1]}, InvalidInput, "non-empty strings, got 1"),
+        ({"risk_aversion": -1}, InvalidInput, "risk_aversion must not be negative"),
+        ({"min_weight": 0.1}, Unsupported, "min_weight=0.1: .* not supported in this version"),
+        ({"seed": -1}, InvalidInput, "seed must be at least 0"),
+        ({"hold": 3}, InvalidInput, r"hold must be a pair \(weights, rounds\), got 3"),
+        ({"hold": ({"search": 0.5}, 3)}, InvalidInput, r"held weights sum to 0\.5, not to one"),
+        ({"hold": ({"TV": 1.0}, 3)}, InvalidInput, "held weight: unknown option 'TV'; known are 'search'"),
+        ({"hold": ({"search": 1.0}, -1)}, InvalidInput, "rounds to hold must be at least 0"),
+    ],
+)
+def test_arguments_that_cannot_be_used(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    make: Any = cb.allocator
+    usual = {"options": NAMES, "risk_aversion": 0.4}
+    with pytest.raises(error, match=message):
+        make(**(usual | arguments))
+
+
+def test_risk_aversion_is_required() -> None:
+    with pytest.raises(TypeError, match="risk_aversion"):
+        cb.allocator(NAMES)  # type: ignore[call-arg]
+
+
+# Asking and telling ---------------------------------------------------------------------------------------------------
+
+
+def test_ask_gives_weights_by_name() -> None:
+    a = told()
+    weights = a.ask()
+    assert tuple(weights) == NAMES
+    assert all(type(weight) is float for weight in weights.values())
+    assert sum(weights.values()) == pytest.approx(1, abs=1e-12)
+    assert a.ask() == weights
+    assert_array_equal(list(weights.values()), a.learner.ask())
+
+
+def test_names_and_order_teach_the_same_as_the_learner_itself() -> None:
+    by_name, in_order = cb.allocator(NAMES, risk_aversion=0.4), cb.allocator(NAMES, risk_aversion=0.4)
+    by_series: Any = cb.allocator(NAMES, risk_aversion=0.4)
+    alone = cb.ShrunkEmpirical(n_options=3, risk_aversion=0.4)
+    for y in rounds():
+        w = alone.ask()
+        alone.tell(w, y)
+        in_order.tell(w.tolist(), y)
+        played = {name: weight for name, weight in zip(NAMES[::-1], w[::-1], strict=True) if weight > 0}
+        by_name.tell(played, dict(zip(NAMES, y, strict=True)))
+        by_series.tell(pd.Series(w, NAMES)[::-1], pd.Series(y, NAMES)[::-1])
+        for a in (in_order, by_name, by_series):
+            assert_array_equal(list(a.ask().values()), alone.ask())
+    assert by_name.rounds_told == len(rounds())
+
+
+def test_hold_plays_the_status_quo_by_name() -> None:
+    a = cb.allocator(NAMES, risk_aversion=0.4, hold=({"video": 0.7, "search": 0.3}, 2))
+    status_quo = {"search": 0.3, "social": 0.0, "video": 0.7}
+    assert a.ask() == a.ask(outstanding=1) == status_quo
+    assert a.ask(outstanding=2) != status_quo
+    for y in rounds(2):
+        assert a.ask() == status_quo
+        a.tell(a.ask(), y)
+    assert a.ask() != status_quo
+    assert cb.allocator(NAMES, risk_aversion=0.4, hold=([0.3, 0, 0.7], 2)).ask() == status_quo
+
+
+def test_outstanding_rounds_are_counted() -> None:
+    with pytest.raises(InvalidInput, match="outstanding must be at least 0"):
+        told().ask(outstanding=-1)
+
+
+FULL = {"search": 1.0, "social": 0.0, "video": 0.5}
+ALL_IN = {"search": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("weights", "outcome", "message"),
+    [
+        ({"serch": 1.0}, FULL, r"weight: unknown option 'serch'; known are 'search', 'social', 'video'"),
+        ({"search": 0.5}, FULL, r"weights sum to 0\.5, not to one"),
+        ({"search": 1.5, "video": -0.5}, FULL, r"option 'video' \(index 2\): weight -0\.5 is negative"),
+        ({"search": None}, FULL, r"weight of option 'search' must be a number, got None"),
+        ({}, FULL, r"weights sum to 0\.0"),
+        ([1.0, 0.0], FULL, r"weight must have 3 entries, one per option, got 2"),
+        (pd.Series([1.0, 0.0, 0.0]), FULL, r"weight: unknown option 0, 1, 2; known are 'search'"),
+        (ALL_IN, {"search": 1.0}, r"outcome is missing for option 'social', 'video'; every option needs one"),
+        (ALL_IN, {"search": 1.0, "social": 0.0, "vid": 1.0}, r"outcome: unknown option 'vid'; known are 'search', 'so"),
+        (ALL_IN, FULL | {"TV": 1.0}, r"outcome: unknown option 'TV'"),
+        (ALL_IN, FULL | {"video": np.nan}, r"outcome of option 'video' must be finite, got nan"),
+        (ALL_IN, FULL | {"video": "ok"}, r"outcome of option 'video' must be a number, got 'ok'"),
+        (ALL_IN, FULL | {"video": 1e200}, r"option 'video' \(index 2\): reward 1e\+200 is beyond"),
+        (ALL_IN, [1.0, np.nan, 0.5], r"option 'social' \(index 1\): reward is nan"),
+        (ALL_IN, [1.0, 0.5], r"reward must have 3 entries"),
+        (ALL_IN, 1.0, r"observation must be 3 rewards, one per option"),
+        (ALL_IN, pd.Series([1.0] * 3, ["search", "video", "video"]), r"outcome: an option is named twice"),
+    ],
+)
+def test_a_refused_tell_changes_nothing(weights: Any, outcome: Any, message: str, tmp_path: Path) -> None:
+    a = told()
+    a.save(tmp_path / "before")
+    with pytest.raises(InvalidInput, match=message):
+        a.tell(weights, outcome)
+    a.save(tmp_path / "after")
+    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
+
+
+# Saving and wrapping --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("more", [{}, {"max_weight": {"video": 0.2}}, {"hold": ({"search": 1.0}, 20), "seed": 4}])
+def test_a_loaded_allocator_goes_on_bit_by_bit(more: dict[str, Any], tmp_path: Path) -> None:
+    a = told(**more)
+    a.save(tmp_path / "a.json")
+    b = cb.Allocator.load(tmp_path / "a.json")
+    assert type(b) is cb.Allocator
+    assert (b.options, b.rounds_told, type(b.learner)) == (a.options, a.rounds_told, type(a.learner))
+    for y in rounds():
+        assert b.ask() == a.ask()
+        a.tell(a.ask(), y)
+        b.tell(b.ask(), y)
+
+
+def test_a_learner_without_names_is_refused(tmp_path: Path) -> None:
+    learner = cb.MCEmpirical(n_options=3, risk_aversion=0.4)
+    learner.save(tmp_path / "nameless.json")
+    with pytest.raises(InvalidInput, match=r"this MCEmpirical has none: build it with options="):
+        cb.Allocator(learner)
+    with pytest.raises(InvalidInput, match=r"this MCEmpirical has none"):
+        cb.Allocator.load(tmp_path / "nameless.json")
+
+
+def test_files_that_are_not_there_or_not_ours(tmp_path: Path) -> None:
+    with pytest.raises(StateFileError, match="cannot read"):
+        cb.Allocator.load(tmp_path / "nothing.json")
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(StateFileError, match="not a learner saved by covbandit"):
+        cb.Allocator.load(tmp_path / "other.json")
+
+
+def test_any_learner_with_names_that_sees_everything_can_be_wrapped() -> None:
+    a = cb.Allocator(cb.OGD(n_options=2, risk_aversion=0.1, options=["a", "b"]))
+    a.tell({"a": 1.0}, {"b": 0.1, "a": 0.3})
+    assert a.rounds_told == 1
+    assert tuple(a.ask()) == ("a", "b")
+
+
+def test_a_learner_that_sees_less_is_refused() -> None:
+    class Bandit(cb.Learner):
+        feedback = "total"
+
+    with pytest.raises(Unsupported, match="feedback='total' is not available"):
+        cb.Allocator(Bandit(n_options=2, options=["a", "b"]))
+
+
+def test_repr_names_options_and_learner() -> None:
+    text = repr(told(2))
+    assert text.startswith("Allocator(['search', 'social', 'video'], ShrunkEmpirical(n_options=3, risk_aversion=0.4")
+    assert text.endswith("rounds_told=2)")

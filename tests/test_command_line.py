@@ -1,0 +1,139 @@
+"""The command line, as a newcomer would use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import covbandit as cb
+
+
+def _covbandit(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "covbandit.cli", *arguments]
+    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
+
+
+def test_help_teaches() -> None:
+    shown = _covbandit("--help")
+    assert shown.returncode == 0
+    for word in ("reproduce fi-synthetic --quick", "warmup", "Exit codes", "w'θ − ρ w'Σw"):
+        assert word in shown.stdout
+    assert "Ctrl-C keeps finished replications" in _covbandit("reproduce", "--help").stdout
+    assert _covbandit("--version").stdout == f"covbandit {cb.__version__}\n"
+
+
+def test_reproduce_writes_figure_results_and_verdicts(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = _covbandit("reproduce", "fi-synthetic", "--quick", "--replications", "6", "--seed", "5", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    names = sorted(path.name for path in out.iterdir())
+    assert names == [f"fi-synthetic.{suffix}" for suffix in ("md", "npz", "png", "svg")]
+    for name in names:
+        assert name in done.stdout
+    result = cb.SimulationResult.load(out / "fi-synthetic.npz")
+    assert result.learners[0] == "MC-Empirical"
+    assert "equal weights" in result.learners
+    assert result.horizon == 10_000
+    assert len(result.replications) == 6
+    assert result.specification["seed"] == 5
+    text = (out / "fi-synthetic.md").read_text()
+    ratio = result.ratio("OGD", "MC-Empirical")
+    assert f"{ratio.estimate:.3g} [{ratio.low:.3g}, {ratio.high:.3g}] | holds" in text
+    assert "--horizon 10000 --replications 6 --seed 5" in text
+    assert (out / "fi-synthetic.png").read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in (out / "fi-synthetic.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reproduce", "sixth-panel"], "error: no panel 'sixth-panel'; there is fi-synthetic"),
+        (["reproduce", "--horizon", "5"], "at least 20 rounds and 2 replications to judge by, got 5"),
+        (["reproduce", "--seed", "-1", "--quick"], "error: seed must be at least 0, got -1"),
+        (["reproduce", "--workers", "0", "--quick"], "error: workers must be at least 1, got 0"),
+        (["reproduce", "--quick", "--out", "/dev/null/x"], "error: cannot write to /dev/null/x"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, tmp_path: Path) -> None:
+    if "--out" not in arguments:
+        arguments = [*arguments, "--out", str(tmp_path)]
+    done = _covbandit(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_keeps_replications_and_the_same_command_continues(tmp_path: Path) -> None:
+    arguments = ["reproduce", "fi-synthetic", "--horizon", "20000", "--replications", "40", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "covbandit.cli", *arguments]
+    partial = tmp_path / "fi-synthetic.partial.npz"
+    for wait in (2.0, 2.5, 3.0, 4.0, 6.0):  # how long compiling or loading takes first differs
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(wait)
+        child.send_signal(signal.SIGINT)
+        _, notes = child.communicate(timeout=60)
+        if partial.exists():
+            break
+    assert child.returncode == 130
+    assert "replications are kept in" in notes
+    assert "the same command continues" in notes
+    kept = cb.SimulationResult.load(partial)
+    assert 0 < len(kept.replications) < 40
+    done = _covbandit(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert not partial.exists()
+    result = cb.SimulationResult.load(tmp_path / "fi-synthetic.npz")
+    fresh = cb.simulate(
+        cb.problems.synthetic(), {"MC-Empirical": cb.MCEmpirical(n_options=5, risk_aversion=0.1)}, 20_000, 40
+    )
+    assert (result.at("MC-Empirical") == fresh.at("MC-Empirical")).all()
+
+
+def test_replications_of_other_settings_are_not_mixed_in(tmp_path: Path) -> None:
+    other = cb.simulate(cb.problems.synthetic(), cb.LinearFI(n_options=5), 50, 2)
+    other.save(tmp_path / "fi-synthetic.partial.npz")
+    done = _covbandit("reproduce", "--horizon", "200", "--replications", "3", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    result = cb.SimulationResult.load(tmp_path / "fi-synthetic.npz")
+    assert result.regret.shape[:2] == (6, 3)
+
+
+def test_warmup_compiles_into_the_cache(tmp_path: Path) -> None:
+    """In a cache of its own: everything is compiled there, and found again by the next process."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "covbandit.cli", "warmup"]
+    first = subprocess.run(command, capture_output=True, text=True, env=environment, check=True, timeout=300)
+    assert "kernels ready" in first.stderr
+    compiled = set(tmp_path.rglob("*.nbc"))
+    assert len(compiled) >= 10
+    code = (
+        "import covbandit as cb; from covbandit.simulation.driver import play; import json;"
+        "cb.simulate(cb.problems.synthetic(), cb.MCEmpirical(n_options=5, risk_aversion=0.1), 10, 1);"
+        "print(json.dumps([len(play.stats.cache_hits), len(play.stats.cache_misses)]))"
+    )
+    second = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True, timeout=300
+    )
+    assert json.loads(second.stdout) == [1, 0]
+    assert set(tmp_path.rglob("*.nbc")) == compiled
+
+
+def test_nothing_writable_still_works(tmp_path: Path) -> None:
+    """Without a cache kernels are compiled in memory."""
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(blocked / "x"), "HOME": str(blocked), "XDG_CACHE_HOME": str(blocked)}
+    code = "import covbandit as cb; print(cb.LinearFI(n_options=2).ask().tolist())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False, timeout=300
+    )
+    assert done.stdout.strip() == "[0.5, 0.5]", done.stderr

@@ -1,0 +1,121 @@
+"""Saved learners: exact, versioned, and refused with the reason when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from example_learners import FollowTheLeader
+
+import covbandit as cb
+from covbandit.errors import CovbanditError, StateFileError
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    learner = cb.MCEmpirical(n_options=3, risk_aversion=0.1, options=["a", "b", "c"], hold=([1 / 3] * 3, 2))
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        learner.tell(learner.ask(), rng.standard_normal(3) / 3)
+    path = tmp_path / "learner.json"
+    learner.save(path)
+    return path
+
+
+def _edit(path: Path, **changes: object) -> None:
+    document = json.loads(path.read_text())
+    document.update(changes)
+    path.write_text(json.dumps(document))
+
+
+def test_the_file_is_plain_json_with_exact_floats(saved: Path) -> None:
+    document = json.loads(saved.read_text())
+    assert document["format"] == "covbandit-learner"
+    assert document["version"] == 1
+    assert document["learner"]["class"] == "MCEmpirical"
+    assert document["learner"]["rounds_told"] == 20
+    again = cb.load_learner(saved)
+    assert isinstance(again, cb.MCEmpirical)
+    assert again.options == ("a", "b", "c")
+    assert again.hold is not None
+    assert again.hold[1] == 2
+    assert document["learner"]["arrays"]["mean"] == again._state.v[11].tolist()
+
+
+@pytest.mark.parametrize("length", [0, 1, 100, -2])
+def test_truncated(saved: Path, length: int) -> None:
+    saved.write_text(saved.read_text()[:length])
+    with pytest.raises(StateFileError, match="not complete JSON"):
+        cb.load_learner(saved)
+
+
+def test_foreign(saved: Path) -> None:
+    saved.write_text("[1, 2]")
+    with pytest.raises(StateFileError, match="not a learner saved by covbandit"):
+        cb.load_learner(saved)
+    saved.write_bytes(b"\xff\xfe\x00binary")
+    with pytest.raises(StateFileError, match="not a text file"):
+        cb.load_learner(saved)
+
+
+def test_missing(tmp_path: Path) -> None:
+    with pytest.raises(StateFileError, match="No such file"):
+        cb.load_learner(tmp_path / "nothing.json")
+
+
+def test_newer(saved: Path) -> None:
+    _edit(saved, version=2, covbandit="9.0")
+    with pytest.raises(StateFileError, match=r"format version 2, written by covbandit 9\.0.*upgrade"):
+        cb.load_learner(saved)
+
+
+def test_damaged(saved: Path) -> None:
+    document = json.loads(saved.read_text())
+    document["learner"]["arrays"]["mean"][0] += 1e-9
+    _edit(saved, learner=document["learner"])
+    with pytest.raises(StateFileError, match="checksum"):
+        cb.load_learner(saved)
+
+
+def _tamper(saved: Path, key: str, value: object) -> None:
+    """Change the content and make the checksum fit."""
+    from covbandit.learners.files import _checksum
+
+    content = json.loads(saved.read_text())["learner"]
+    content[key] = value
+    _edit(saved, learner=content, checksum=_checksum(content))
+
+
+def test_unknown_class(saved: Path) -> None:
+    _tamper(saved, "class", "os:system")
+    with pytest.raises(StateFileError, match=r"'os:system' is not known here; import the module"):
+        cb.load_learner(saved)
+
+
+def test_content_that_does_not_fit(saved: Path) -> None:
+    _tamper(saved, "arrays", {"mean": [1.0]})
+    with pytest.raises(StateFileError, match="are not those of MCEmpirical"):
+        cb.load_learner(saved)
+    _tamper(saved, "config", {"n_options": 3})
+    with pytest.raises(StateFileError, match="does not fit MCEmpirical"):
+        cb.load_learner(saved)
+
+
+def test_a_failed_save_leaves_the_old_file(saved: Path) -> None:
+    before = saved.read_text()
+    learner = FollowTheLeader(n_options=2)
+    learner.statistics["handle"] = object()
+    with pytest.raises(CovbanditError, match="cannot save a object"):
+        learner.save(saved)
+    assert saved.read_text() == before
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_pickling_for_workers_keeps_everything(saved: Path) -> None:
+    learner = cb.load_learner(saved)
+    again = pickle.loads(pickle.dumps(learner))
+    assert np.array_equal(learner.ask(), again.ask())
+    assert again.rounds_told == 20

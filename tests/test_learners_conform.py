@@ -1,0 +1,73 @@
+"""Every learner inherits the conformance suite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from example_learners import Exploring, FollowTheLeader, TotalChaser
+
+import covbandit as cb
+from covbandit.testing import LearnerConformance
+
+MAKERS: dict[str, Any] = {
+    "mc-empirical": lambda: cb.MCEmpirical(n_options=4, risk_aversion=0.5),
+    "mc-empirical, 12 options": lambda: cb.MCEmpirical(n_options=12, risk_aversion=5.0),
+    "mc-empirical, capped": lambda: cb.MCEmpirical(n_options=4, risk_aversion=0.5, max_weight=[0.3, 0.5, 0.1, 1.0]),
+    "mc-empirical, forgetting": lambda: cb.MCEmpirical(n_options=4, risk_aversion=0.5, half_life=20.0),
+    "mc-empirical, held": lambda: cb.MCEmpirical(n_options=3, risk_aversion=2.0, hold=([0.2, 0.3, 0.5], 10)),
+    "mc-empirical, linear": lambda: cb.MCEmpirical(n_options=3, risk_aversion=0.0),
+    "ogd": lambda: cb.OGD(n_options=4, risk_aversion=0.5),
+    "ogd, plug-in": lambda: cb.OGD(n_options=4, risk_aversion=0.5, gradient="plugin"),
+    "ogd, strong": lambda: cb.OGD(n_options=4, risk_aversion=0.5, step="strong", curvature=0.5),
+    "linear-fi": lambda: cb.LinearFI(n_options=4),
+    "fixed": lambda: cb.FixedWeights(n_options=4),
+    "fixed, given": lambda: cb.FixedWeights(weights=[0.1, 0.2, 0.3, 0.4]),
+    "shrunk-empirical": lambda: cb.ShrunkEmpirical(n_options=4, risk_aversion=0.5),
+    "shrunk-empirical, two options": lambda: cb.ShrunkEmpirical(n_options=2, risk_aversion=3.0),
+    "plain Python": lambda: FollowTheLeader(n_options=3),
+    "plain Python, randomised": lambda: Exploring(n_options=3, seed=5),
+    "plain Python, total": lambda: TotalChaser(n_options=3),
+}
+
+
+@pytest.mark.parametrize("name", list(MAKERS))
+class TestLearners(LearnerConformance):
+    @pytest.fixture(autouse=True)
+    def _choose(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def memory_rounds(self) -> int:  # type: ignore[override]
+        return 2_000 if self.name.startswith("plain") else 100_000
+
+    def make(self) -> cb.Learner:
+        return MAKERS[self.name]()
+
+
+def test_the_suite_catches_a_learner_that_breaks_its_promises() -> None:
+    class Leaky(FollowTheLeader):
+        def _absorb(self, weights: Any, observation: Any) -> None:
+            super()._absorb(weights, observation)
+            self.statistics.setdefault("log", []).append(float(np.sum(observation)))
+
+    class Fickle(FollowTheLeader):
+        def _decide(self, t: int) -> Any:
+            return np.random.default_rng().dirichlet(np.ones(self.n_options))
+
+    class Suite(LearnerConformance):
+        memory_rounds = 50
+
+        def __init__(self, kind: type[cb.Learner]) -> None:
+            self.kind = kind
+
+        def make(self) -> cb.Learner:
+            return self.kind(n_options=3)
+
+    with pytest.raises(AssertionError):
+        Suite(Leaky).test_memory_is_bounded()
+    with pytest.raises(AssertionError):
+        Suite(Fickle).test_ask_is_pure()
+    with pytest.raises(AssertionError):
+        Suite(Fickle).test_live_equals_simulation()

@@ -1,0 +1,655 @@
+"""The exact maximiser: proofs of optimality, agreement with other solvers, refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import clarabel
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covbandit.errors import CovbanditError, Infeasible, InvalidInput, NotPositiveSemidefinite, Unsupported
+from covbandit.maximization import Optimum, maximize_utility
+
+SYNTHETIC = np.full((5, 5), -0.05) + 1.05 * np.eye(5)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Proof of optimality, in code of its own
+
+
+class QP(NamedTuple):
+    mean: np.ndarray
+    covariance: np.ndarray
+    rho: float
+    caps: np.ndarray | None
+
+    def solve(self, start=None):
+        return maximize_utility(self.mean, self.covariance, self.rho, max_weight=self.caps, start=start)
+
+
+def utility(qp, weights):
+    return float(weights @ qp.mean - qp.rho * (weights @ qp.covariance @ weights))
+
+
+def scale(qp):
+    return max(np.abs(qp.mean).max(), qp.rho * qp.covariance.diagonal().max())
+
+
+def frank_wolfe_gap(qp, weights):
+    """Return the best gain of the linear model: fill the options with the steepest gradients up to their caps."""
+    gradient = (qp.mean - qp.mean[0]) - 2 * qp.rho * (qp.covariance @ weights)
+    gradient -= weights @ gradient
+    gain, left = 0.0, 1.0
+    for slope, i in sorted(((slope, i) for i, slope in enumerate(gradient.tolist())), reverse=True):
+        take = left if qp.caps is None else min(left, float(qp.caps[i]))
+        gain += take * slope
+        left -= take
+    return gain
+
+
+def prove(qp, optimum):
+    """Assert that weights are feasible and optimal, and that the result says so."""
+    w = optimum.weights
+    assert w.shape == qp.mean.shape
+    assert w.min() >= 0
+    assert abs(w.sum() - 1) <= 1e-12
+    if qp.caps is not None:
+        assert (w <= qp.caps + 1e-12).all()
+    # A common offset of the means is no excuse: what counts is how much they differ.
+    spread = min(np.abs(qp.mean).max(), np.ptp(qp.mean))
+    assert frank_wolfe_gap(qp, w) <= 1e-12 * max(spread, qp.rho * qp.covariance.diagonal().max())
+    assert optimum.certified
+    assert optimum.certificate >= 0
+    assert optimum.utility == pytest.approx(utility(qp, w), rel=1e-12, abs=1e-12 * scale(qp))
+
+
+def prove_from_anywhere(qp, seed):
+    """Prove a cold start and warm starts from random weights and from a vertex, which must all agree."""
+    d = qp.mean.size
+    rng = np.random.default_rng(seed)
+    somewhere = rng.dirichlet(np.full(d, rng.choice([0.2, 1.0, 20.0])))
+    cold = qp.solve()
+    prove(qp, cold)
+    for start in (somewhere / somewhere.sum(), np.eye(d)[rng.integers(d)]):
+        warm = qp.solve(start)
+        prove(qp, warm)
+        assert abs(warm.utility - cold.utility) <= 1e-11 * scale(qp)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Problems made by Hypothesis
+
+RISK_AVERSION = st.just(0.0) | st.floats(-3, 3).map(lambda e: 10.0**e)
+OFFSET = st.just(0.0) | st.integers(0, 8).map(lambda e: 10.0**e) | st.integers(0, 8).map(lambda e: -(10.0**e))
+
+
+def symmetric(matrix):
+    return (matrix + matrix.T) / 2
+
+
+def barely_one(shares, log_slack):
+    """Return caps that sum to one and a little more, or (None) to one less what is still accepted as rounding."""
+    shares = np.asarray(shares, dtype=float)
+    return shares / shares.sum() * (1 - 5e-13 if log_slack is None else 1 + 10.0**log_slack)
+
+
+@st.composite
+def drawn_caps(draw, d):
+    kind = draw(st.sampled_from(["none", "equal", "tight", "barely", "some zero", "any"]))
+    if kind == "none":
+        return None
+    if kind == "equal":
+        return np.full(d, min(1.0, draw(st.floats(1.0, 3.0)) / d))
+    if kind == "tight":
+        return np.full(d, 1.0 / d)
+    shares = draw(st.lists(st.integers(1, 9), min_size=d, max_size=d))
+    if kind == "barely":
+        return barely_one(shares, draw(st.none() | st.integers(-14, -3)))
+    caps = np.minimum(np.array(shares) / 9 * draw(st.sampled_from([0.3, 1.0])), 1.0)
+    if kind == "some zero":
+        caps[draw(st.lists(st.integers(0, d - 1), max_size=d - 1))] = 0.0
+    if caps.sum() < 1:
+        caps[int(np.argmax(caps))] = 1.0
+    return caps
+
+
+@st.composite
+def drawn_qps(draw):
+    """Small problems drawn entry by entry, so that a failure shrinks to something readable."""
+    d = draw(st.integers(1, 6))
+    entry = draw(st.sampled_from([st.integers(-2, 2), st.floats(-3, 3, allow_subnormal=False)]))
+    rank = draw(st.integers(0, d + 1))
+    rows = draw(st.lists(st.lists(entry, min_size=d, max_size=d), min_size=rank, max_size=rank))
+    factor = np.array(rows, dtype=float).reshape(rank, d)
+    if draw(st.booleans()):  # duplicates
+        factor = factor[:, draw(st.lists(st.integers(0, d - 1), min_size=d, max_size=d))]
+    if draw(st.booleans()):
+        factor = factor * 10.0 ** np.array(draw(st.lists(st.integers(-6, 6), min_size=d, max_size=d)))
+    mean = np.array(draw(st.lists(entry, min_size=d, max_size=d)), dtype=float) + draw(OFFSET)
+    return QP(mean, symmetric(factor.T @ factor), draw(RISK_AVERSION), draw(drawn_caps(d)))
+
+
+def seeded_covariance(rng, d, kind):
+    if kind == "zero":
+        return np.zeros((d, d))
+    if kind == "equicorrelated":
+        matrix = np.full((d, d), rng.choice([-1 / max(d - 1, 1), 0.0, 0.5, 1 - 1e-9, 1.0]))
+        np.fill_diagonal(matrix, 1.0)
+        return matrix
+    rank = int(rng.integers(1, max(d, 2))) if "deficient" in kind else d + 2
+    factor = rng.standard_normal((rank, d)) / np.sqrt(rank)
+    if kind == "integer":
+        factor = rng.integers(-3, 4, (int(rng.integers(1, d + 2)), d)).astype(float)
+    elif kind == "duplicated":
+        factor = factor[:, rng.integers(0, max(d // 2, 1), d)]
+    elif kind == "some riskless":
+        factor = factor * (rng.random(d) < 0.5)
+    elif "scaled" in kind:
+        factor = factor * 10.0 ** rng.uniform(-6, 6, d)
+    return symmetric(factor.T @ factor)
+
+
+COVARIANCES = [
+    "full",
+    "deficient",
+    "zero",
+    "duplicated",
+    "integer",
+    "some riskless",
+    "equicorrelated",
+    "scaled",
+    "scaled deficient",
+]
+MEANS = {
+    "normal": lambda rng, d: rng.standard_normal(d),
+    "tied": lambda rng, d: rng.choice(rng.standard_normal(2), d),
+    "integer": lambda rng, d: rng.integers(-3, 4, d).astype(float),
+    "equal": lambda rng, d: np.full(d, rng.standard_normal()),
+    "offset": lambda rng, d: rng.standard_normal(d) + rng.choice([-1, 1]) * 10.0 ** rng.uniform(0, 8),
+    "tiny": lambda rng, d: rng.standard_normal(d) * 10.0 ** rng.uniform(-12, 0),
+    "zero": lambda rng, d: np.zeros(d),
+}
+
+
+def some_caps(rng, d):
+    caps = np.where(rng.random(d) < 0.4, 0.0, rng.uniform(0, 3 / d, d))
+    if caps.sum() < 1:
+        caps[rng.integers(d)] = 1.0
+    return np.minimum(caps, 1.0)
+
+
+CAPS = {
+    "none": lambda rng, d: None,
+    "equal": lambda rng, d: np.full(d, min(1.0, rng.uniform(1, 2) / d)),
+    "tight": lambda rng, d: np.full(d, 1 / d),
+    "barely": lambda rng, d: barely_one(rng.dirichlet(np.ones(d)), rng.uniform(-14, -3)),
+    "some zero": some_caps,
+}
+
+
+@st.composite
+def seeded_qps(draw, least, most):
+    """Problems of any size, of which Hypothesis chooses the structure and the seed."""
+    d = draw(st.integers(least, most))
+    covariance = draw(st.sampled_from(COVARIANCES))
+    mean = draw(st.sampled_from(sorted(MEANS)))
+    caps = draw(st.sampled_from(sorted(CAPS)))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return QP(MEANS[mean](rng, d), seeded_covariance(rng, d, covariance), draw(RISK_AVERSION), CAPS[caps](rng, d))
+
+
+@settings(max_examples=800)
+@given(drawn_qps(), st.integers(0, 1000))
+def test_small_problems_are_solved_and_proven(qp, seed):
+    prove_from_anywhere(qp, seed)
+
+
+@settings(max_examples=1200)
+@given(seeded_qps(1, 40), st.integers(0, 1000))
+def test_problems_up_to_forty_options_are_solved_and_proven(qp, seed):
+    prove_from_anywhere(qp, seed)
+
+
+@settings(max_examples=150)
+@given(seeded_qps(60, 110), st.integers(0, 1000))
+def test_problems_around_the_dense_start_are_solved_and_proven(qp, seed):
+    prove_from_anywhere(qp, seed)
+
+
+@pytest.mark.parametrize("d", [63, 64, 100])
+@pytest.mark.parametrize("rho", [1e-300, 1e-30, 1e-17, 1e-15, 1e-8])
+def test_many_options_with_next_to_no_risk(d, rho):
+    rng = np.random.default_rng(d)
+    factor = rng.standard_normal((2 * d, d))
+    for mean in (rng.standard_normal(d), rng.choice([0.0, 1.0], d)):
+        qp = QP(mean, symmetric(factor.T @ factor / (2 * d)), rho, None)
+        prove(qp, qp.solve())
+        prove(qp, qp.solve(np.full(d, 1 / d)))
+
+
+@pytest.mark.parametrize("d", [5, 63, 64, 100])
+@pytest.mark.parametrize("rho", [0.0, 1.0])
+def test_many_options_without_risk_from_all_of_them(d, rho):
+    qp = QP(np.sin(np.arange(d)), np.zeros((d, d)), rho, None)
+    optimum = qp.solve(np.full(d, 1 / d))
+    prove(qp, optimum)
+    assert optimum.weights.argmax() == qp.mean.argmax()
+
+
+@given(seeded_qps(2, 12), st.floats(-9e-10, 9e-10))
+@settings(max_examples=100)
+def test_start_may_sum_to_one_within_rounding(qp, slip):
+    start = np.full(qp.mean.size, (1 + slip) / qp.mean.size)
+    prove(qp, qp.solve(start))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Other solvers
+
+
+def solve_with_clarabel(qp):
+    d = qp.mean.size
+    rows = [np.ones((1, d)), -sp.identity(d)]
+    bounds = [1.0, *np.zeros(d)]
+    if qp.caps is not None:
+        rows.append(sp.identity(d))
+        bounds.extend(qp.caps)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = 1e-12
+    # Units in which the largest entry is one: Clarabel's absolute tolerances are about numbers of that size.
+    unit = scale(qp)
+    solution = clarabel.DefaultSolver(
+        sp.csc_matrix(np.triu(2 * qp.rho * qp.covariance / unit)),
+        -qp.mean / unit,
+        sp.vstack(rows, format="csc"),
+        np.array(bounds),
+        [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(len(bounds) - 1)],
+        settings,
+    ).solve()
+    status = clarabel.SolverStatus
+    # Stalling just short of so tight a tolerance is not a failure.
+    assert solution.status in (status.Solved, status.AlmostSolved, status.InsufficientProgress)
+    weights = np.maximum(solution.x, 0)
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 6, 9, 13, 20, 30, 45, 60])
+@pytest.mark.parametrize("kind", ["full", "deficient", "equicorrelated"])
+@pytest.mark.parametrize("capped", [False, True])
+def test_agrees_with_clarabel_on_random_problems(d, kind, capped):
+    rng = np.random.default_rng([d, len(kind), capped])
+    for rho in (0.01, 0.3, 10.0):
+        caps = np.full(d, min(1.0, 3 / d)) if capped else None
+        qp = QP(0.5 + 0.3 * rng.standard_normal(d), seeded_covariance(rng, d, kind), rho, caps)
+        ours = qp.solve()
+        prove(qp, ours)
+        theirs = utility(qp, solve_with_clarabel(qp))
+        assert ours.utility == pytest.approx(theirs, rel=1e-7)
+        # Their weights may exceed a cap by their tolerance, but they must not be better by more than that.
+        assert ours.utility >= theirs - 1e-9 * scale(qp)
+
+
+@pytest.fixture(scope="module")
+def skfolio():
+    """The parts of skfolio that are used; importing it takes seconds, so only tests that need it pay."""
+    from skfolio import RiskMeasure
+    from skfolio.datasets import load_factors_dataset, load_sp500_dataset
+    from skfolio.optimization import MeanRisk, ObjectiveFunction
+    from skfolio.prior import BasePrior, ReturnDistribution
+
+    class FixedMoments(BasePrior):
+        def __init__(self, mean=None, covariance=None):
+            self.mean = mean
+            self.covariance = covariance
+
+        def fit(self, X, y=None, **fit_params):
+            self.return_distribution_ = ReturnDistribution(mu=self.mean, covariance=self.covariance, returns=X)
+            return self
+
+    def solve(qp):
+        unit = scale(qp)
+        model = MeanRisk(
+            objective_function=ObjectiveFunction.MAXIMIZE_UTILITY,
+            risk_measure=RiskMeasure.VARIANCE,
+            risk_aversion=qp.rho,
+            prior_estimator=FixedMoments(qp.mean / unit, qp.covariance / unit),
+            min_weights=0.0,
+            max_weights=None,
+            budget=1.0,
+            solver="CLARABEL",
+            solver_params={"max_threads": 1, "tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10},
+        )
+        return np.array(model.fit(np.zeros((2, qp.mean.size))).weights_)
+
+    # The files come with the package: nothing is downloaded.
+    stocks = load_sp500_dataset().pct_change().dropna().to_numpy()
+    factors = load_factors_dataset().pct_change().dropna().to_numpy()
+    return SimpleNamespace(solve=solve, stocks=stocks, factors=factors)
+
+
+def real_qps(skfolio, rho):
+    """Yield problems with the moments of daily returns (percent) of 5 factors and of 5, 10 and 20 stocks."""
+    rng = np.random.default_rng(7)
+    tables = [
+        skfolio.factors,
+        skfolio.stocks,
+        skfolio.stocks[-252:],
+        *(skfolio.stocks[:, np.sort(rng.choice(20, d, replace=False))] for d in (5, 5, 10, 10)),
+    ]
+    for returns in tables:
+        percent = 100 * returns
+        yield QP(percent.mean(axis=0), np.cov(percent, rowvar=False, bias=True), rho, None)
+
+
+@pytest.mark.parametrize("rho", [0.1, 1.0, 10.0, 100.0])
+def test_agrees_with_clarabel_on_real_correlations(skfolio, rho):
+    for qp in real_qps(skfolio, rho):
+        ours = qp.solve()
+        prove(qp, ours)
+        assert ours.utility == pytest.approx(utility(qp, solve_with_clarabel(qp)), rel=1e-8)
+
+
+@pytest.mark.parametrize("rho", [0.1, 1.0, 10.0, 100.0])
+def test_agrees_with_skfolio_on_real_correlations(skfolio, rho):
+    for qp in real_qps(skfolio, rho):
+        assert qp.solve().utility == pytest.approx(utility(qp, skfolio.solve(qp)), rel=1e-5)
+
+
+def test_real_correlations_from_fewer_days_than_stocks(skfolio):
+    for first in range(0, 2000, 100):
+        percent = 100 * skfolio.stocks[first : first + 15]
+        for rho in (0.1, 10.0):
+            qp = QP(percent.mean(axis=0), np.cov(percent, rowvar=False, bias=True), rho, None)
+            prove_from_anywhere(qp, first)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Large problems
+
+
+def large_qp(d, kind):
+    rng = np.random.default_rng([d, 1])
+    if kind == "full support":
+        covariance = np.full((d, d), 0.1)
+        np.fill_diagonal(covariance, 1.0)
+        return QP(0.2 + 1e-4 * rng.standard_normal(d), covariance, 1.0, None)
+    if kind == "small support":
+        factor = rng.standard_normal((2 * d, d))
+        return QP(rng.standard_normal(d), symmetric(factor.T @ factor / (2 * d)), 0.1, None)
+    if kind == "half support":
+        factor = rng.standard_normal((2 * d, d))
+        return QP(0.01 * rng.standard_normal(d), symmetric(factor.T @ factor / (2 * d)), 1.0, None)
+    samples = rng.standard_normal((d // 10, d))  # fewer than options
+    return QP(0.01 * rng.standard_normal(d), symmetric(samples.T @ samples / (d // 10)), 1.0, None)
+
+
+SUPPORTS = {
+    "full support": lambda share: share == 1,
+    "small support": lambda share: share < 0.1,
+    "half support": lambda share: 0.1 < share < 0.9,
+    "singular": lambda share: 0.02 < share <= 0.11,
+}
+
+
+@pytest.mark.parametrize(
+    ("d", "kind"), [(d, kind) for d in (100, 500, 1000) for kind in SUPPORTS if (d, kind) != (1000, "half support")]
+)
+def test_large_problems_are_certified(d, kind):
+    qp = large_qp(d, kind)
+    cold = qp.solve()
+    prove(qp, cold)
+    assert SUPPORTS[kind](np.count_nonzero(cold.weights) / d)
+    nearby = cold.weights + 1e-3 * np.random.default_rng(d).random(d)
+    for start in (cold.weights, nearby / nearby.sum()):
+        warm = qp.solve(start)
+        prove(qp, warm)
+        assert abs(warm.utility - cold.utility) <= 1e-11 * scale(qp)
+
+
+@pytest.mark.parametrize("kind", SUPPORTS)
+@pytest.mark.parametrize("d", [100, 500])
+def test_large_problems_with_caps_are_certified(d, kind):
+    qp = large_qp(d, kind)._replace(caps=np.full(d, 5 / d))
+    cold = qp.solve()
+    prove(qp, cold)
+    warm = qp.solve(np.full(d, 1 / d))
+    prove(qp, warm)
+    assert abs(warm.utility - cold.utility) <= 1e-11 * scale(qp)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Known answers
+
+
+def test_paper_instance():
+    optimum = maximize_utility([0.2, 0.3, 0.2, 0.2, 0.2], SYNTHETIC, 0.1)
+    np.testing.assert_allclose(optimum.weights, [11 / 105, 61 / 105, 11 / 105, 11 / 105, 11 / 105], rtol=1e-14)
+
+
+def test_one_option():
+    optimum = maximize_utility([3.0], [[4.0]], 0.5)
+    assert optimum.weights.tolist() == [1.0]
+    assert optimum.utility == 1.0
+    assert optimum.certificate == 0.0
+    assert optimum.certified
+
+
+def test_everything_zero():
+    optimum = maximize_utility([0.0, 0.0], np.zeros((2, 2)), 0.0)
+    assert optimum.weights.tolist() == [1.0, 0.0]
+    assert optimum.utility == optimum.certificate == optimum.tolerance == 0.0
+    assert optimum.certified
+
+
+@pytest.mark.parametrize("start", [None, [0.25, 0.25, 0.25, 0.25], [1.0, 0.0, 0.0, 0.0]])
+@pytest.mark.parametrize(("rho", "covariance"), [(0.0, SYNTHETIC[:4, :4]), (1.0, np.zeros((4, 4)))])
+def test_without_risk_the_first_best_option_wins(start, rho, covariance):
+    optimum = maximize_utility([0.1, 0.3, 0.2, 0.3], covariance, rho, start=start)
+    assert optimum.weights.tolist() == [0.0, 1.0, 0.0, 0.0]
+    assert optimum.utility == 0.3
+    assert optimum.certified
+
+
+@pytest.mark.parametrize("start", [None, [0.25, 0.25, 0.25, 0.25]])
+def test_without_risk_caps_are_filled_from_the_best(start):
+    optimum = maximize_utility(
+        [0.1, 0.3, 0.2, 0.3], SYNTHETIC[:4, :4], 0, max_weight=[1, 0.25, 0.5, 0.125], start=start
+    )
+    assert optimum.weights.tolist() == [0.125, 0.25, 0.5, 0.125]
+    assert optimum.certified
+
+
+def test_scalar_cap_serves_all():
+    optimum = maximize_utility([0.2, 0.3, 0.2, 0.2, 0.2], SYNTHETIC, 0.1, max_weight=0.3)
+    np.testing.assert_allclose(optimum.weights, [0.175, 0.3, 0.175, 0.175, 0.175], rtol=1e-14)
+
+
+def test_caps_of_one_or_more_do_not_bind():
+    free = maximize_utility([0.2, 0.3, 0.2, 0.2, 0.2], SYNTHETIC, 0.1)
+    for caps in (1, 1.0, 7.5, [1, 2, 3, 4, 5]):
+        capped = maximize_utility([0.2, 0.3, 0.2, 0.2, 0.2], SYNTHETIC, 0.1, max_weight=caps)
+        np.testing.assert_array_equal(capped.weights, free.weights)
+
+
+def test_offset_of_the_means_leaves_the_weights():
+    mean = np.array([0.25, 0.375, 0.25, 0.125, 0.25])
+    near = maximize_utility(mean, SYNTHETIC, 0.1).weights
+    far = maximize_utility(mean + 2.0**26, SYNTHETIC, 0.1).weights
+    np.testing.assert_allclose(far, near, rtol=0, atol=1e-14)
+
+
+def test_start_that_breaks_the_caps_is_brought_inside():
+    qp = QP(np.array([0.2, 0.3, 0.2, 0.2, 0.2]), SYNTHETIC, 0.1, np.array([0.0, 0.3, 0.3, 0.3, 0.3]))
+    for start in ([1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0.5, 0.5, 0, 0, 0]):
+        optimum = qp.solve(start)
+        prove(qp, optimum)
+        np.testing.assert_allclose(optimum.weights, qp.solve().weights, rtol=0, atol=1e-14)
+
+
+def test_warm_start_at_the_optimum_is_settled_at_once():
+    rng = np.random.default_rng(5)
+    qp = QP(0.1 * rng.standard_normal(30), seeded_covariance(rng, 30, "full"), 1.0, None)
+    cold = qp.solve()
+    warm = qp.solve(cold.weights)
+    assert warm.iterations <= 3 < cold.iterations
+    np.testing.assert_allclose(warm.weights, cold.weights, rtol=0, atol=1e-14)
+
+
+def test_the_result_says_how_good_it_is():
+    optimum = maximize_utility([0.2, 0.3], np.eye(2), 0.5)
+    assert optimum.upper_bound == optimum.utility + optimum.certificate
+    assert optimum.tolerance == pytest.approx(1e-12 * 0.5)
+    assert optimum.indefinite == "no"
+    assert optimum.nodes == 0
+    assert optimum.iterations > 0
+    assert not dataclasses.replace(optimum, certificate=2 * optimum.tolerance).certified
+    assert not dataclasses.replace(optimum, certificate=float("nan")).certified
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        optimum.utility = 1.0
+    assert isinstance(optimum, Optimum)
+
+
+def test_inputs_are_not_modified_and_not_kept():
+    rng = np.random.default_rng(2)
+    arrays = {
+        "mean": rng.standard_normal(6),
+        "covariance": symmetric(seeded_covariance(rng, 6, "full")),
+        "max_weight": np.full(6, 0.4),
+        "start": np.full(6, 1 / 6),
+    }
+    arrays["covariance"][0, 1] *= 1 + 4e-16  # asymmetry to be averaged away, in a copy
+    before = {name: array.copy() for name, array in arrays.items()}
+    for array in arrays.values():
+        array.setflags(write=False)
+    optimum = maximize_utility(**arrays, risk_aversion=1.0)
+    maximize_utility(arrays["mean"], arrays["covariance"] - 5 * np.eye(6) + 5, 1.0, indefinite="project")
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, before[name])
+        assert not np.shares_memory(optimum.weights, array)
+
+
+def test_other_memory_layouts_and_types():
+    mean = np.array([2.0, 3.0, 2.0])
+    covariance = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, -1.0], [0.0, -1.0, 5.0]])
+    expected = maximize_utility(mean, covariance, 1.0).weights
+    spaced = np.zeros((6, 6))
+    spaced[::2, ::2] = covariance
+    for other in (
+        np.asfortranarray(covariance),
+        covariance.astype(int),
+        covariance.astype(np.float32),
+        covariance.tolist(),
+        spaced[::2, ::2],
+    ):
+        np.testing.assert_array_equal(maximize_utility([2, 3, 2], other, 1).weights, expected)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Indefinite covariances
+
+INDEFINITE = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])  # eigenvalues -0.8, 1.9, 1.9
+
+
+def test_indefinite_covariance_is_refused_with_its_smallest_eigenvalue():
+    with pytest.raises(NotPositiveSemidefinite, match=r'smallest eigenvalue is -0\.8; indefinite="project"'):
+        maximize_utility([1, 2, 3], INDEFINITE, 1.0)
+
+
+@settings(max_examples=100)
+@given(st.integers(2, 20), st.integers(0, 2**32 - 1))
+def test_indefinite_covariance_is_projected(d, seed):
+    rng = np.random.default_rng(seed)
+    matrix = symmetric(rng.standard_normal((d, d)))
+    matrix[np.diag_indices(d)] = np.abs(matrix.diagonal())
+    matrix[0, 1] = matrix[1, 0] = 1 + np.sqrt(matrix[0, 0] * matrix[1, 1])
+    mean = rng.standard_normal(d)
+    optimum = maximize_utility(mean, matrix, 1.0, indefinite="project")
+    values, vectors = np.linalg.eigh(matrix)
+    qp = QP(mean, symmetric(vectors @ np.diag(np.maximum(values, 0)) @ vectors.T), 1.0, None)
+    assert optimum.indefinite == "projected"
+    prove(qp, optimum)
+    assert optimum.utility == pytest.approx(qp.solve().utility, rel=1e-11, abs=1e-11 * scale(qp))
+
+
+def test_projection_leaves_a_good_covariance_alone():
+    plain = maximize_utility([0.2, 0.3, 0.2, 0.2, 0.2], SYNTHETIC, 0.1)
+    optimum = maximize_utility([0.2, 0.3, 0.2, 0.2, 0.2], SYNTHETIC, 0.1, indefinite="project")
+    assert optimum.indefinite == "no"
+    np.testing.assert_array_equal(optimum.weights, plain.weights)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Refusals
+
+NAN, INF = float("nan"), float("inf")
+REFUSALS = [
+    ({"mean": [1, NAN]}, InvalidInput, r"option 1: mean is nan, which is not finite"),
+    ({"mean": [-INF, 1]}, InvalidInput, r"option 0: mean is -inf, which is not finite"),
+    ({"mean": []}, InvalidInput, r"mean must have at least one entry"),
+    ({"mean": 3.0}, InvalidInput, r"mean must have 1 dimension\(s\), got an array of shape \(\)"),
+    ({"mean": [[1, 2]]}, InvalidInput, r"mean must have 1 dimension\(s\), got an array of shape \(1, 2\)"),
+    ({"mean": ["a", "b"]}, InvalidInput, r"mean must be numeric, got list \['a', 'b'\]"),
+    ({"mean": None}, InvalidInput, r"mean must have 1 dimension\(s\)"),
+    (
+        {"covariance": [[1, NAN], [NAN, 1]]},
+        InvalidInput,
+        r"covariance of option 0 and option 1 is nan, which is not finite",
+    ),
+    (
+        {"covariance": [[1, 0], [0, INF]]},
+        InvalidInput,
+        r"covariance of option 1 and option 1 is inf, which is not finite",
+    ),
+    ({"covariance": [[1, 0]]}, InvalidInput, r"covariance must be square, got shape \(1, 2\)"),
+    ({"covariance": [1, 1]}, InvalidInput, r"covariance must have 2 dimension\(s\), got an array of shape \(2,\)"),
+    ({"covariance": np.eye(3)}, InvalidInput, r"covariance must be 2 × 2, one row per option, got \(3, 3\)"),
+    (
+        {"covariance": [[1, 0.5], [0.25, 1]]},
+        InvalidInput,
+        r"not symmetric: entry \(0, 1\) is .*0\.5\)? but \(1, 0\) is .*0\.25",
+    ),
+    ({"covariance": [[1, 0], [0, -2]]}, NotPositiveSemidefinite, r"option 1: variance -2\.0 is negative"),
+    ({"covariance": [[1, 2], [2, 1]]}, NotPositiveSemidefinite, r"smallest eigenvalue is -1;"),
+    ({"covariance": [[0, 1], [1, 0]]}, NotPositiveSemidefinite, r"smallest eigenvalue is -1;"),
+    ({"risk_aversion": -0.5}, InvalidInput, r"risk_aversion must not be negative, got -0\.5"),
+    ({"risk_aversion": NAN}, InvalidInput, r"risk_aversion must be finite, got nan"),
+    ({"risk_aversion": INF}, InvalidInput, r"risk_aversion must be finite, got inf"),
+    ({"risk_aversion": "much"}, InvalidInput, r"risk_aversion must be a number, got 'much'"),
+    ({"risk_aversion": None}, InvalidInput, r"risk_aversion must be a number, got None"),
+    ({"min_weight": 0.1}, Unsupported, r"min_weight=0\.1: .*not supported"),
+    ({"min_weight": 0}, Unsupported, r"min_weight=0: .*not supported"),
+    ({"max_weight": 0.4}, Infeasible, r"max_weight sums to 0\.8 over 2 options, so weights cannot sum to one"),
+    ({"max_weight": [0.5, 0.5 - 1e-11]}, Infeasible, r"max_weight sums to 0\.99999999999 over 2 options"),
+    ({"max_weight": [0.9, 0]}, Infeasible, r"max_weight sums to 0\.9 over 2 options"),
+    ({"max_weight": [5, -0.1]}, InvalidInput, r"option 1: max_weight -0\.1 is negative"),
+    ({"max_weight": -1}, InvalidInput, r"option 0: max_weight -1\.0 is negative"),
+    ({"max_weight": [1, NAN]}, InvalidInput, r"option 1: max_weight is nan"),
+    ({"max_weight": NAN}, InvalidInput, r"max_weight must be finite, got nan"),
+    ({"max_weight": [1, 1, 1]}, InvalidInput, r"max_weight must have 2 entries, one per option, got 3"),
+    ({"max_weight": "all"}, InvalidInput, r"max_weight must be a number, got 'all'"),
+    ({"start": [0.5, 0.6]}, InvalidInput, r"start weights sum to 1\.1, not to one within 1e-09"),
+    ({"start": [0.0, 0.0]}, InvalidInput, r"start weights sum to 0\.0, not to one"),
+    ({"start": [1.5, -0.5]}, InvalidInput, r"option 1: start weight -0\.5 is negative"),
+    ({"start": [NAN, 1]}, InvalidInput, r"option 0: start weight is nan"),
+    ({"start": [1.0]}, InvalidInput, r"start weight must have 2 entries, one per option, got 1"),
+    ({"indefinite": "ignore"}, InvalidInput, r"""indefinite must be "raise" or "project", got 'ignore'"""),
+    ({"indefinite": None}, InvalidInput, r'indefinite must be "raise" or "project", got None'),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"), REFUSALS, ids=[str(next(iter(r[0].items()))) for r in REFUSALS]
+)
+def test_refusals_name_the_offender(change, error, message):
+    with pytest.raises(error, match=message) as caught:
+        maximize_utility(**{"mean": [1.0, 2.0], "covariance": np.eye(2), "risk_aversion": 1.0} | change)
+    assert isinstance(caught.value, CovbanditError)
+    assert isinstance(caught.value, ValueError)

@@ -1,0 +1,96 @@
+"""Checks at the boundary that the tests of the maximiser and of problems do not reach."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from covbandit import validation
+from covbandit.errors import InvalidInput, NotPositiveSemidefinite
+
+NAMES = ("tea", "coffee")
+
+
+def test_rewards_are_copied():
+    rewards = np.array([1.0, -2.0])
+    checked = validation.as_rewards(rewards, 2)
+    assert checked.tolist() == [1.0, -2.0]
+    assert not np.shares_memory(checked, rewards)
+
+
+@pytest.mark.parametrize("largest", [1e100, -1e100])
+def test_rewards_up_to_the_limit_are_taken(largest):
+    assert validation.as_rewards([0.0, largest], 2).tolist() == [0.0, largest]
+
+
+@pytest.mark.parametrize(
+    ("rewards", "options", "message"),
+    [
+        ([1, float("nan")], None, r"option 1: reward is nan, which is not finite"),
+        ([float("-inf"), 1], NAMES, r"option 'tea' \(index 0\): reward is -inf, which is not finite"),
+        ([1, -2e100], NAMES, r"option 'coffee' \(index 1\): reward -2e\+100 is beyond ±1e\+100; use larger units"),
+        ([1, 2, 3], None, r"reward must have 2 entries, one per option, got 3"),
+        (1.0, None, r"reward must have 1 dimension\(s\), got an array of shape \(\)"),
+        (["x", "y"], None, r"reward must be numeric, got list"),
+    ],
+)
+def test_rewards_are_refused(rewards, options, message):
+    with pytest.raises(InvalidInput, match=message):
+        validation.as_rewards(rewards, 2, options)
+
+
+@pytest.mark.parametrize("total", [1 - 0.9e-9, 1.0, 1 + 0.9e-9])
+def test_weights_may_sum_to_one_within_the_tolerance(total):
+    np.testing.assert_array_equal(validation.as_weights([0.5, total - 0.5], 2), [0.5, total - 0.5])
+
+
+@pytest.mark.parametrize("total", [1 - 1.1e-9, 1 + 1.1e-9])
+def test_weights_beyond_the_tolerance_are_refused(total):
+    with pytest.raises(InvalidInput, match=r"not to one within 1e-09"):
+        validation.as_weights([0.5, total - 0.5], 2)
+
+
+def test_asymmetry_of_rounding_is_averaged_away():
+    matrix = [[1.0, 0.5 + 4e-13], [0.5, 1.0]]
+    checked = validation.as_symmetric(matrix, "covariance", 2)
+    assert checked[0, 1] == checked[1, 0] == pytest.approx(0.5 + 2e-13, abs=1e-15)
+    with pytest.raises(InvalidInput, match="not symmetric"):
+        validation.as_symmetric([[1.0, 0.5 + 2e-12], [0.5, 1.0]], "covariance", 2)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-12, 1.0, 1e12])
+def test_positive_semidefinite_does_not_depend_on_units(size):
+    for d in (1, 2, 5, 40):
+        samples = np.random.default_rng(d).standard_normal((max(d // 2, 1), d)) * np.sqrt(size)
+        singular = samples.T @ samples
+        assert validation.is_positive_semidefinite((singular + singular.T) / 2)
+    assert validation.is_positive_semidefinite(np.zeros((3, 3)))
+    assert validation.is_positive_semidefinite(size * np.ones((3, 3)))
+    assert not validation.is_positive_semidefinite(size * np.array([[1.0, 1.001], [1.001, 1.0]]))
+    assert not validation.is_positive_semidefinite(size * np.diag([1.0, -1e-9]))
+
+
+def test_positive_semidefinite_leaves_its_argument():
+    matrix = np.array([[1.0, 0.5], [0.5, 1.0]])
+    assert validation.is_positive_semidefinite(matrix)
+    assert matrix.tolist() == [[1.0, 0.5], [0.5, 1.0]]
+
+
+def test_the_refusal_gives_the_smallest_eigenvalue_and_the_way_out():
+    matrix = np.array([[1.0, 3.0], [3.0, 1.0]])
+    with pytest.raises(NotPositiveSemidefinite, match=r"^Γ is not positive semi-definite: .* is -2; try another$"):
+        validation.require_positive_semidefinite(matrix, "Γ", "; try another")
+
+
+def test_counts():
+    assert validation.as_count(np.int32(3), "rounds") == 3
+    for value, message in ((-1, "at least 0, got -1"), (1.0, "whole number, got 1.0"), (False, "whole number")):
+        with pytest.raises(InvalidInput, match=f"rounds must be .*{message}"):
+            validation.as_count(value, "rounds")
+
+
+def test_option_names():
+    assert validation.as_options(None, 3) is None
+    assert validation.as_options(["tea", "coffee"], None) == NAMES
+    assert validation.label(1) == "option 1"
+    assert validation.label(1, NAMES) == "option 'coffee' (index 1)"
