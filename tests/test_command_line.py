@@ -131,7 +131,12 @@ def test_nothing_writable_still_works(tmp_path: Path) -> None:
     """Without a cache kernels are compiled in memory."""
     blocked = tmp_path / "file"
     blocked.write_text("")
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(blocked / "x"), "HOME": str(blocked), "XDG_CACHE_HOME": str(blocked)}
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(blocked / "x"),
+        "HOME": str(blocked),
+        "XDG_CACHE_HOME": str(blocked),
+    }
     code = "import covbandit as cb; print(cb.LinearFI(n_options=2).ask().tolist())"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False, timeout=300

@@ -24,8 +24,15 @@ def _project(x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("d", "rho", "n", "caps"),
-    [(1, 1.0, 20, None), (2, 0.1, 200, None), (5, 0.1, 3000, None), (8, 10.0, 2500, None), (30, 3.0, 300, None)]
-    + [(6, 1.0, 400, 0.3), (60, 50.0, 200, None)],
+    [
+        (1, 1.0, 20, None),
+        (2, 0.1, 200, None),
+        (5, 0.1, 3000, None),
+        (8, 10.0, 2500, None),
+        (30, 3.0, 300, None),
+        (6, 1.0, 400, 0.3),
+        (60, 50.0, 200, None),
+    ],
 )
 def test_mc_empirical_is_the_argmax_of_the_empirical_utility(d: int, rho: float, n: int, caps: float | None) -> None:
     learner = cb.MCEmpirical(n_options=d, risk_aversion=rho, max_weight=caps)

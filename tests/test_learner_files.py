@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from example_learners import FollowTheLeader
 
 import covbandit as cb
 from covbandit.errors import CovbanditError, StateFileError
+from example_learners import FollowTheLeader
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_learners import FollowTheLeader
 
 import covbandit as cb
 from covbandit.errors import InvalidInput, Unsupported
 from covbandit.learners.files import describe
+from example_learners import FollowTheLeader
 
 
 def _history(d: int, n: int, seed: int = 0, offset: float = 0.0) -> np.ndarray:
@@ -38,7 +38,10 @@ BAD_CONSTRUCTIONS: list[tuple[Any, str]] = [
     (lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, options="ab"), "single string 'ab'"),
     (lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, hold=[0.5, 0.5, 3]), "hold must be a pair"),
     (lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, hold=([0.5, 0.6], 3)), "held weights sum to 1.1"),
-    (lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, hold=([0.5, 0.5], -1)), "rounds to hold must be at least 0"),
+    (
+        lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, hold=([0.5, 0.5], -1)),
+        "rounds to hold must be at least 0",
+    ),
     (lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, seed=-3), "seed must be at least 0, got -3"),
     (lambda: cb.OGD(n_options=2, risk_aversion=1.0, gradient="exact"), "gradient must be"),
     (lambda: cb.OGD(n_options=2, risk_aversion=1.0, step="big"), "step must be"),

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_learners import Exploring, FollowTheLeader, TotalChaser
 
 import covbandit as cb
 from covbandit.testing import LearnerConformance
+from example_learners import Exploring, FollowTheLeader, TotalChaser
 
 MAKERS: dict[str, Any] = {
     "mc-empirical": lambda: cb.MCEmpirical(n_options=4, risk_aversion=0.5),

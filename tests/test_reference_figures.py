@@ -1,7 +1,7 @@
 """The specification's reference figures for full information, on seeded runs.
 
-Reference: mean ± 95 % interval over 50 replications of an independent implementation. Ours must agree within three combined
-standard errors.
+Reference: mean ± 95 % interval over 50 replications of an independent implementation. Ours must agree within three
+combined standard errors.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_learners import Exploring, FollowTheLeader
 
 import covbandit as cb
 from covbandit.errors import Interrupted, InvalidInput, StateFileError
 from covbandit.simulation import engine
 from covbandit.simulation.statistics import half_width, paired_ratio
+from example_learners import Exploring, FollowTheLeader
 
 
 def _learners(rho: float = 0.1, d: int = 5) -> dict[str, cb.Learner]:
@@ -117,9 +117,7 @@ def test_an_environment_of_ones_own() -> None:
 
             return Rewards()
 
-    r = cb.simulate(
-        cb.problems.synthetic(), FollowTheLeader(n_options=5), 10, 2, environment=Alternating(), workers=1
-    )
+    r = cb.simulate(cb.problems.synthetic(), FollowTheLeader(n_options=5), 10, 2, environment=Alternating(), workers=1)
     assert r.learners == ["FollowTheLeader"]
     assert r.specification["environment"] == {"environment": "Alternating"}
 
@@ -299,7 +297,7 @@ def test_ctrl_c_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     cb.simulate(problem, learners, 10, 1, workers=1)  # compiled before the clock starts
     timer.start()
     begun = time.monotonic()
-    with pytest.raises(Interrupted, match="resume=e.partial") as caught:
+    with pytest.raises(Interrupted, match=r"resume=e\.partial") as caught:
         cb.simulate(problem, learners, 100_000, 5_000, workers=2)
     assert time.monotonic() - begun < 5
     partial = caught.value.partial

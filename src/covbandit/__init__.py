@@ -59,7 +59,7 @@ _ROOMS = {
     "simulate": "simulation",
 }
 
-__all__ = ["__version__", *_ROOMS]  # noqa: PLE0604
+__all__ = ["__version__", *_ROOMS]
 
 
 def __getattr__(name: str) -> Any:

@@ -126,9 +126,7 @@ def maximize_utility(
     return solve(theta, sigma, rho, caps, first, status)
 
 
-def solve(
-    theta: F64, sigma: F64, rho: float, caps: F64 | None, start: F64, indefinite: str = "no"
-) -> Optimum:
+def solve(theta: F64, sigma: F64, rho: float, caps: F64 | None, start: F64, indefinite: str = "no") -> Optimum:
     """Maximise the utility of arguments that are already validated; zeros as `start` mean a cold start."""
     d = theta.size
     tolerance = CERTIFICATE_TOLERANCE * max(float(np.abs(theta).max()), rho * float(sigma.diagonal().max()))
@@ -185,8 +183,9 @@ def _nearest_positive_semidefinite(sigma: F64) -> F64:
 def _exchange_many(theta: F64, sigma: F64, scale: float, support: I64, passes: int = 12) -> F64:
     """Find weights at or near the optimum of a large problem by exchanging many options at once.
 
-    Each pass solves the problem with the current support free (LAPACK), then drops every negative weight and takes in every
-    option whose gradient is too good. Usually a handful of passes settle; if not, the active set continues from there.
+    Each pass solves the problem with the current support free (LAPACK), then drops every negative weight and takes in
+    every option whose gradient is too good. Usually a handful of passes settle; if not, the active set continues from
+    there.
     """
     centred = theta - theta.mean()
     largest = float(sigma.diagonal().max())

@@ -61,9 +61,7 @@ class Problem:
         theta = validation.as_array(mean, "mean", 1)
         self.options = validation.as_options(options, theta.size)
         self.mean: F64 = validation.as_vector(mean, "mean", None, self.options)
-        self.covariance: F64 = validation.as_symmetric(
-            covariance, "covariance", self.mean.size, self.options
-        )
+        self.covariance: F64 = validation.as_symmetric(covariance, "covariance", self.mean.size, self.options)
         validation.require_positive_semidefinite(self.covariance, "covariance")
         self.risk_aversion = validation.as_risk_aversion(risk_aversion)
         validation.refuse_min_weight(min_weight)
@@ -111,7 +109,7 @@ class Problem:
         reduced[free] = 0.0
         reduced[w == 0] = np.minimum(reduced[w == 0], 0.0)
         reduced[capped] = np.maximum(reduced[capped], 0.0)
-        return reduced
+        return np.asarray(reduced)
 
     def gap(self, weights: ArrayLike) -> float:
         r"""Return f(w*) - f(w), accurate down to rounding near the optimum.

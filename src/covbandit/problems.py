@@ -22,9 +22,7 @@ _ETF_RETURNS = {
 }
 
 
-def synthetic(
-    risk_aversion: float = 0.1, min_weight: float | None = None, off_diagonal: float = -0.05
-) -> Problem:
+def synthetic(risk_aversion: float = 0.1, min_weight: float | None = None, off_diagonal: float = -0.05) -> Problem:
     """Return the paper's synthetic instance (section 6).
 
     Five options with means (.2, .3, .2, .2, .2), unit variances and one common covariance.
@@ -58,8 +56,8 @@ def synthetic(
 def etf(risk_aversion: float = 0.1, min_weight: float | None = None) -> Problem:
     """Return a Gaussian fitted to eight annual returns (2010-2017, percent) of five funds of our choice.
 
-    The paper fits such an instance to a Kaggle file but does not name its five funds; ours are SPY, EFA, TLT, VNQ, XLE. Mean
-    and covariance divide by n and are in percent units: only there does ρ = .1 weigh risk at all.
+    The paper fits such an instance to a Kaggle file but does not name its five funds; ours are SPY, EFA, TLT, VNQ,
+    XLE. Mean and covariance divide by n and are in percent units: only there does ρ = .1 weigh risk at all.
 
     Examples
     --------
@@ -136,9 +134,7 @@ def random(
         matrix = loadings @ loadings.T
         np.fill_diagonal(matrix, 1.0)
     else:
-        raise InvalidInput(
-            f'correlation must be "negative", "zero", "positive" or "factor", got {correlation!r}'
-        )
+        raise InvalidInput(f'correlation must be "negative", "zero", "positive" or "factor", got {correlation!r}')
     covariance = matrix * np.outer(volatility, volatility)
     return Problem(
         mean=mean,

@@ -102,8 +102,15 @@ class Table:
         ]
         lines = [" & ".join(row) + r" \\" for row in escaped]
         return "\n".join(
-            [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
-            + [r"\end{tabular}"]
+            [
+                rf"\begin{{tabular}}{{{layout}}}",
+                r"\toprule",
+                lines[0],
+                r"\midrule",
+                *lines[1:],
+                r"\bottomrule",
+                r"\end{tabular}",
+            ]
         )
 
 

@@ -68,9 +68,7 @@ def as_array(value: ArrayLike, name: str, ndim: int) -> F64:
     return array
 
 
-def as_vector(
-    value: ArrayLike, name: str, size: int | None = None, options: Sequence[str] | None = None
-) -> F64:
+def as_vector(value: ArrayLike, name: str, size: int | None = None, options: Sequence[str] | None = None) -> F64:
     """Return a finite vector, of a given size if one is given."""
     array = as_array(value, name, 1)
     if size is not None and array.size != size:
@@ -89,15 +87,11 @@ def as_rewards(value: ArrayLike, size: int, options: Sequence[str] | None = None
     array = as_vector(value, "reward", size, options)
     worst = int(np.argmax(np.abs(array)))
     if abs(array[worst]) > LARGEST:
-        raise InvalidInput(
-            f"{label(worst, options)}: reward {array[worst]} is beyond ±{LARGEST:g}; use larger units"
-        )
+        raise InvalidInput(f"{label(worst, options)}: reward {array[worst]} is beyond ±{LARGEST:g}; use larger units")
     return array
 
 
-def as_weights(
-    value: ArrayLike, size: int, options: Sequence[str] | None = None, name: str = "weight"
-) -> F64:
+def as_weights(value: ArrayLike, size: int, options: Sequence[str] | None = None, name: str = "weight") -> F64:
     """Return weights that are finite, not negative and sum to one within `SUM_TOLERANCE`."""
     array = as_vector(value, name, size, options)
     worst = int(np.argmin(array))
@@ -105,9 +99,7 @@ def as_weights(
         raise InvalidInput(f"{label(worst, options)}: {name} {array[worst]} is negative")
     total = float(array.sum())
     if abs(total - 1) > SUM_TOLERANCE:
-        raise InvalidInput(
-            f"{name}s sum to {total!r}, not to one within {SUM_TOLERANCE:g}; divide them by their sum"
-        )
+        raise InvalidInput(f"{name}s sum to {total!r}, not to one within {SUM_TOLERANCE:g}; divide them by their sum")
     return array
 
 
@@ -120,14 +112,13 @@ def as_symmetric(value: ArrayLike, name: str, size: int, options: Sequence[str] 
         raise InvalidInput(f"{name} must be {size} × {size}, one row per option, got {array.shape}")
     bad = ~np.isfinite(array)
     if bad.any():
-        i, j = np.unravel_index(int(np.argmax(bad)), array.shape)
+        i, j = divmod(int(np.argmax(bad)), size)
         raise InvalidInput(
-            f"{name} of {label(int(i), options)} and {label(int(j), options)} is {array[i, j]}, "
-            "which is not finite"
+            f"{name} of {label(i, options)} and {label(j, options)} is {array[i, j]}, which is not finite"
         )
     asymmetry = np.abs(array - array.T)
     if asymmetry.max() > 1e-12 * np.abs(array).max():
-        i, j = np.unravel_index(int(np.argmax(asymmetry)), array.shape)
+        i, j = divmod(int(np.argmax(asymmetry)), size)
         raise InvalidInput(
             f"{name} is not symmetric: entry ({i}, {j}) is {array[i, j]!r} but ({j}, {i}) is {array[j, i]!r}"
         )
@@ -158,9 +149,7 @@ def require_positive_semidefinite(matrix: F64, name: str, way_out: str = "") -> 
         )
 
 
-def as_caps(
-    value: ArrayLike | None, size: int, options: Sequence[str] | None = None
-) -> F64 | None:
+def as_caps(value: ArrayLike | None, size: int, options: Sequence[str] | None = None) -> F64 | None:
     """Return per-option caps (a scalar serves all), or None where nothing is capped."""
     if value is None:
         return None
@@ -185,18 +174,18 @@ def as_options(value: Sequence[str] | None, size: int | None) -> tuple[str, ...]
         return None
     if isinstance(value, str):
         raise InvalidInput(f"options must be a list of names, got the single string {value!r}")
-    names = tuple(value)
+    names: tuple[object, ...] = tuple(value)
     for name in names:
         if not isinstance(name, str) or not name:
             raise InvalidInput(f"option names must be non-empty strings, got {name!r}")
     if size is not None and len(names) != size:
         raise InvalidInput(f"options must name {size} options, got {len(names)}: {list(names)}")
-    seen: set[str] = set()
+    seen: set[object] = set()
     for name in names:
         if name in seen:
             raise InvalidInput(f"option {name!r} is named twice")
         seen.add(name)
-    return names
+    return tuple(str(name) for name in names)
 
 
 def refuse_min_weight(min_weight: float | None) -> None:

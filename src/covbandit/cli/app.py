@@ -80,8 +80,8 @@ def reproduce(
 def warmup() -> None:
     """Compile all kernels ahead of time.
 
-    The first use of each kernel on a machine compiles it, which takes seconds in all; later processes find the result in a
-    cache on disk. This command does it at a moment of your choice, for example while building an image.
+    The first use of each kernel on a machine compiles it, which takes seconds in all; later processes find the result
+    in a cache on disk. This command does it at a moment of your choice, for example while building an image.
     """
     from covbandit.cli.warmup import run
 

@@ -24,8 +24,9 @@ class Sampler(Protocol):
 class Environment(ABC):
     """Where the rewards of a simulation come from.
 
-    Write your own by subclassing: `sampler` returns an object with one method, ``draw(n)``. All learners of a replication
-    see the same rewards. Seeds are given, never chosen, so that replication r gives the same rewards on any worker.
+    Write your own by subclassing: `sampler` returns an object with one method, ``draw(n)``. All learners of a
+    replication see the same rewards. Seeds are given, never chosen, so that replication r gives the same rewards on
+    any worker.
     """
 
     @abstractmethod

@@ -33,9 +33,7 @@ class _Noise(Environment):
 
 
 class _NoiseSampler:
-    def __init__(
-        self, noise: _Noise, problem: Problem, main: np.random.Generator, side: np.random.Generator
-    ) -> None:
+    def __init__(self, noise: _Noise, problem: Problem, main: np.random.Generator, side: np.random.Generator) -> None:
         self._noise = noise
         self._main = main
         self._side = side
@@ -91,11 +89,12 @@ class Skewed(_Noise):
 
     def _standard(self, n: int, k: int, main: np.random.Generator, side: np.random.Generator) -> F64:
         shape = 4 / self.skewness**2
-        return np.sign(self.skewness) * (main.standard_gamma(shape, size=(n, k)) - shape) / np.sqrt(shape)
+        draws = main.standard_gamma(shape, size=(n, k))
+        return np.asarray(np.sign(self.skewness) * (draws - shape) / np.sqrt(shape))
 
 
 class Bounded(_Noise):
     """Bounded rewards, built from independent uniform variables."""
 
     def _standard(self, n: int, k: int, main: np.random.Generator, side: np.random.Generator) -> F64:
-        return np.sqrt(12.0) * (main.random((n, k)) - 0.5)
+        return np.asarray(np.sqrt(12.0) * (main.random((n, k)) - 0.5))

@@ -2,10 +2,10 @@
 
 Three facts about Numba shape this file.
 
-* Its cache notices a changed file, but not a changed helper in *another* file. Therefore the cache lives in a folder named
-  by a hash of all sources that hold kernels.
-* A call with unforeseen argument types silently compiles a second version and does not cache it. Therefore each kernel has
-  one declared signature, compiled at first use, after which compiling is switched off.
+* Its cache notices a changed file, but not a changed helper in *another* file. Therefore the cache lives in a folder
+  named by a hash of all sources that hold kernels.
+* A call with unforeseen argument types silently compiles a second version and does not cache it. Therefore each kernel
+  has one declared signature, compiled at first use, after which compiling is switched off.
 * `numba.config.CACHE_DIR` is global. It is set only while a kernel is being decorated, so other packages keep theirs.
 """
 
@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
-from numba.core import config
+from numba.core import config as _numba_config
 
+config: Any = _numba_config  # its attributes are made at run time
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -112,7 +113,7 @@ def is_kernel(function: object) -> bool:
 
 def compile_all() -> Iterator[str]:
     """Compile every kernel imported so far, or load it from the cache; yield the name of each before it is done."""
-    for dispatcher in list(_kernels):
+    for dispatcher in _kernels:
         yield f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}"
         ready(dispatcher)
 

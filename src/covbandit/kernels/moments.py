@@ -48,9 +48,7 @@ def update_moments(mean: F64, M: F64, n: float, keep: float, y: F64, delta: F64)
     return after
 
 
-def merge_moments(
-    mean: F64, M: F64, n: float, other_mean: F64, other_M: F64, other_n: float
-) -> tuple[F64, F64]:
+def merge_moments(mean: F64, M: F64, n: float, other_mean: F64, other_M: F64, other_n: float) -> tuple[F64, F64]:
     """Return mean and scatter of two sets of observations together (Chan's formula)."""
     total = n + other_n
     if total == 0:

@@ -14,8 +14,8 @@ F64 = NDArray[np.float64]
 def project_on_simplex(x: F64) -> None:
     """Replace x by the nearest point of the simplex.
 
-    The projection is max(x - τ, 0) with the τ that makes it sum to one. Entries at or below the τ of the others cannot be
-    in the support, so τ grows until it is consistent: exact after at most d passes, two or three as a rule.
+    The projection is max(x - τ, 0) with the τ that makes it sum to one. Entries at or below the τ of the others cannot
+    be in the support, so τ grows until it is consistent: exact after at most d passes, two or three as a rule.
     """
     d = x.size
     largest = x[0]

@@ -9,8 +9,8 @@ A primal active-set method. What must hold, and what the tests check:
 
 One free option, the reference r, is eliminated: its weight is what the others leave. The others see the matrix of
 differences ``R_ab = M_ab - M_ar - M_rb + M_rr``, which is kept as ``U'DU`` with a unit upper U. M may be singular, even
-zero: an option whose pivot in R vanishes is not taken into the factor. Along the null direction that it opens the objective
-is linear, so the weights move until one of them meets a bound.
+zero: an option whose pivot in R vanishes is not taken into the factor. Along the null direction that it opens the
+objective is linear, so the weights move until one of them meets a bound.
 
 =========  ================  ==================================================================
 name       shape             meaning
@@ -153,9 +153,7 @@ def maximize_on_simplex(
             n_free = 0
             n_queue = 0
             for i in range(d):
-                if status[i] == _FREE and (
-                    ref < 0 or (M[i, i] < M[ref, ref] if by_variance else w[i] > w[ref])
-                ):
+                if status[i] == _FREE and (ref < 0 or (M[i, i] < M[ref, ref] if by_variance else w[i] > w[ref])):
                     ref = i
             for i in range(d - 1, -1, -1):
                 if status[i] == _FREE and i != ref:
@@ -194,8 +192,8 @@ def maximize_on_simplex(
                 if by_variance:
                     rebuild = True
                     break
-            # Singular: along p = (-U⁻¹ col, 1 at j, the rest at ref) the objective is linear. Move uphill until a weight
-            # meets a bound. There is room behind the factor for j and ref: they are free and not in the queue.
+            # Singular: along p = (-U⁻¹ col, 1 at j, the rest at ref) the objective is linear. Move uphill until a
+            # weight meets a bound. There is room behind the factor for j and ref: they are free and not in the queue.
             x[n_free] = 1.0
             order[n_free] = j
             order[n_free + 1] = ref

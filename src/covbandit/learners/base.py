@@ -106,7 +106,7 @@ class Learner(ABC):
         """Return what the kernels need to know from the constructor, in the order of their constants."""
         return ()
 
-    def _initialize(self) -> None:
+    def _initialize(self) -> None:  # noqa: B027 (optional: compiled learners have nothing to set up)
         """Set up ``self.statistics`` (plain-Python learners)."""
 
     def _decide(self, t: int) -> ArrayLike:
@@ -140,7 +140,7 @@ class Learner(ABC):
     @property
     def counts(self) -> F64:
         """How often each option has been observed (with forgetting: the effective number)."""
-        return self._state.v[COUNT].copy()
+        return np.array(self._state.v[COUNT])
 
     def __repr__(self) -> str:
         arguments = ", ".join(
@@ -158,7 +158,8 @@ class Learner(ABC):
         Parameters
         ----------
         outstanding : int
-            Rounds already asked for whose outcome is not yet known. Schedules and random draws advance by as many rounds.
+            Rounds already asked for whose outcome is not yet known. Schedules and random draws advance by as many
+            rounds.
 
         Returns
         -------
@@ -167,7 +168,7 @@ class Learner(ABC):
         """
         t = self.rounds_told + 1 + validation.as_count(outstanding, "outstanding")
         if t <= self._state.i[HOLD_ROUNDS]:
-            return self._state.v[HOLD].copy()
+            return np.array(self._state.v[HOLD])
         weights = np.empty(self.n_options)
         self._decide_into(t, weights)
         return weights
@@ -268,7 +269,9 @@ class Learner(ABC):
         if self.risk_aversion is not None and self.risk_aversion != problem.risk_aversion:
             return f"its risk_aversion is {self.risk_aversion!r}, the problem's {problem.risk_aversion!r}"
         mine, truth = self.max_weight, problem.max_weight
-        if (mine is None) != (truth is None) or (mine is not None and not np.array_equal(mine, truth)):
+        if (mine is None) != (truth is None) or not np.array_equal(
+            [] if mine is None else mine, [] if truth is None else truth
+        ):
             return f"its max_weight is {mine}, the problem's {truth}"
         return None
 
@@ -379,4 +382,4 @@ def _level(caps: F64) -> F64:
         weights[full] = caps[full]
         left -= float(caps[full].sum())
         open_ &= ~full
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())

@@ -87,7 +87,7 @@ def write(path: str | Path, learner: Learner) -> None:
         "learner": content,
     }
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), prefix=f".{target.name}.")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)

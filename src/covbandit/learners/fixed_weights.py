@@ -10,7 +10,7 @@ from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import kernel
 from covbandit.learners.base import Hold, Learner
-from covbandit.learners.state import ABSORB, COUNT, DECIDE, START, F64, Layout, State
+from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, START, Layout, State
 from covbandit.problem import Problem
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import update_mean
 from covbandit.learners.base import Hold, Learner
-from covbandit.learners.state import ABSORB, CAP, COUNT, DECIDE, FIRST_ROW, START, F64, Layout, State
+from covbandit.learners.state import ABSORB, CAP, COUNT, DECIDE, F64, FIRST_ROW, START, Layout, State
 
 MEAN = FIRST_ROW
 
@@ -36,8 +36,8 @@ def _absorb(s: State, w: F64, y: F64) -> None:
 class LinearFI(Learner):
     r"""LinearFI for full information: everything on the option with the largest mean so far.
 
-    :math:`w_t = e_i` with :math:`i = \arg\max \hat θ_{t-1,i}`, the first one of several; equal weights in round 1. The paper's
-    linear adaptation of MC-Empirical: it ignores risk.
+    :math:`w_t = e_i` with :math:`i = \arg\max \hat θ_{t-1,i}`, the first one of several; equal weights in round 1. The
+    paper's linear adaptation of MC-Empirical: it ignores risk.
 
     Parameters
     ----------

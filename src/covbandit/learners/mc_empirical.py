@@ -12,7 +12,16 @@ from covbandit.errors import InvalidInput, Unsupported
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import merge_moments, update_moments
 from covbandit.learners.base import Hold, Learner
-from covbandit.learners.plug_in import DELTA, MEAN, N_WORK_ROWS, REFERENCE, RISK_AVERSION, SCATTER, decide_plug_in, track_support
+from covbandit.learners.plug_in import (
+    DELTA,
+    MEAN,
+    N_WORK_ROWS,
+    REFERENCE,
+    RISK_AVERSION,
+    SCATTER,
+    decide_plug_in,
+    track_support,
+)
 from covbandit.learners.state import ABSORB, COUNT, F64, Layout, State
 
 KEEP = 1  # parameter: what an old observation keeps of its weight per round
@@ -68,7 +77,11 @@ class MCEmpirical(Learner):
     feedback = "all"
     invariances = frozenset({"scale", "permutation"})
     _layout = Layout(
-        rows=("mean", "reference", "candidate"), slabs=("scatter", "inverse"), scratch_rows=N_WORK_ROWS, scratch_slabs=1, scratch_ints=2
+        rows=("mean", "reference", "candidate"),
+        slabs=("scatter", "inverse"),
+        scratch_rows=N_WORK_ROWS,
+        scratch_slabs=1,
+        scratch_ints=2,
     )
     _decide_kernel = decide_plug_in
     _absorb_kernel = _absorb

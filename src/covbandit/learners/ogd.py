@@ -13,7 +13,7 @@ from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import update_moments
 from covbandit.kernels.projection import project_on_simplex
 from covbandit.learners.base import Hold, Learner
-from covbandit.learners.state import ABSORB, COUNT, DECIDE, FIRST_ROW, START, TOLD, F64, Layout, State
+from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, FIRST_ROW, START, TOLD, Layout, State
 
 DELTA = FIRST_ROW  # scratch
 MEAN = FIRST_ROW + 1
@@ -72,9 +72,9 @@ def _absorb(s: State, w: F64, y: F64) -> None:
 class OGD(Learner):
     r"""Online gradient descent for full information: one projected gradient step per round.
 
-    :math:`x_{t+1} = Π(x_t + η_t ∇_t)` with the Euclidean projection on the simplex, starting from equal weights. The paper
-    names neither gradient nor step, so both are parameters. Not scale-free: its step has units. The iterate moves on its
-    own; under full information the gradient does not depend on what was played.
+    :math:`x_{t+1} = Π(x_t + η_t ∇_t)` with the Euclidean projection on the simplex, starting from equal weights. The
+    paper names neither gradient nor step, so both are parameters. Not scale-free: its step has units. The iterate
+    moves on its own; under full information the gradient does not depend on what was played.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 r"""The decision that empirical learners share: the exact maximiser for estimated moments.
 
-From round to round the scatter matrix M changes by one rank-one term, and the optimal support hardly ever. So a learner may
-keep the inverse of the matrix of differences ``R_ab = M_ab - M_ar - M_rb + M_rr`` on the support of the weights told last
-(r: a reference option in it). `track_support` updates it, after Sherman and Morrison, and with it the best weights on that
-support. A decision then only checks that they are the best on the whole simplex; if they are not, and after every change of
-support, the general active set decides.
+From round to round the scatter matrix M changes by one rank-one term, and the optimal support hardly ever. So a
+learner may keep the inverse of the matrix of differences ``R_ab = M_ab - M_ar - M_rb + M_rr`` on the support of the
+weights told last (r: a reference option in it). `track_support` updates it, after Sherman and Morrison, and with it
+the best weights on that support. A decision then only checks that they are the best on the whole simplex; if they are
+not, and after every change of support, the general active set decides.
 
 These kernels index the state directly instead of slicing it, and do in one pass over the inverse all that needs it: at
 d = 5 reference counting and loop set-up would otherwise take longer than the arithmetic.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.simplex_qp import iteration_limit, maximize_on_simplex
-from covbandit.learners.state import CAP, COUNT, DECIDE, FIRST_INT, FIRST_ROW, LAST, START, TOLD, F64, State
+from covbandit.learners.state import CAP, COUNT, DECIDE, F64, FIRST_INT, FIRST_ROW, LAST, START, TOLD, State
 
 X = FIRST_ROW  # scratch rows
 G = FIRST_ROW + 1

@@ -11,7 +11,7 @@ from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import update_moments
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.plug_in import CANDIDATE, DELTA, INVERSE, MEAN, N_WORK_ROWS, SCATTER, WORK_SLAB, decide_plug_in
-from covbandit.learners.state import ABSORB, COUNT, FIRST_ROW, F64, Layout, State
+from covbandit.learners.state import ABSORB, COUNT, F64, FIRST_ROW, Layout, State
 
 RAW_MEAN = CANDIDATE + 1
 RAW_SCATTER = INVERSE + 1

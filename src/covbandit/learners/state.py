@@ -1,7 +1,7 @@
 """The one state type that all compiled learners share, and the names of its rows.
 
-Numba finds the simulation driver again in its cache only if every learner has the same types. So each keeps its statistics
-in the same four arrays; what a row means is a named constant.
+Numba finds the simulation driver again in its cache only if every learner has the same types. So each keeps its
+statistics in the same four arrays; what a row means is a named constant.
 
 ====  ===================  =====================================================================
 name  shape                holds
@@ -52,7 +52,7 @@ FIRST_ROW = 6
 
 SAVED_BOOKS = ("count", "active", "last")  # the other rows follow from the constructor's arguments
 
-_STATE = types.NamedTuple(
+_STATE = types.NamedTuple(  # type: ignore[no-untyped-call]
     (
         types.Array(types.int64, 1, "C"),
         types.Array(types.float64, 2, "C"),

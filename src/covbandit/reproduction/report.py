@@ -39,7 +39,8 @@ def reproduce(
 ) -> Report:
     """Run a panel and write ``<name>.png``, ``.svg``, ``.npz`` and ``.md`` into a folder.
 
-    Interrupted by Ctrl-C, it keeps the finished replications in ``<name>.partial.npz``; the same call continues from there.
+    Interrupted by Ctrl-C, it keeps the finished replications in ``<name>.partial.npz``; the same call continues from
+    there.
     """
     horizon = panel.horizon if horizon is None else horizon
     replications = panel.replications if replications is None else replications

@@ -124,4 +124,4 @@ def play(
             at += 1
             following = checkpoints[at] if at < checkpoints.size else -1
     paid[0] = total
-    return n
+    return int(n)

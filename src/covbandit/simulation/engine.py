@@ -16,7 +16,9 @@ from covbandit.simulation.plan import Plan
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
-_CHUNK_ROUNDS = 32_768  # a call of the driver costs 0.1 ms, so many rounds at once; for Ctrl-C and progress, not too many
+_CHUNK_ROUNDS = (
+    32_768  # a call of the driver costs 0.1 ms, so many rounds at once; for Ctrl-C and progress, not too many
+)
 _CHUNK_NUMBERS = 262_144  # rewards at once: they should stay in the processor's cache
 
 
@@ -98,7 +100,7 @@ def _play_compiled(
         FEEDBACK_CODES[player.feedback],
         rewards,
         *truth,
-        *books,
+        *books,  # type: ignore[arg-type]
         np.empty((3, rewards.shape[1])),
         stop,
     )

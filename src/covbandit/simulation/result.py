@@ -70,8 +70,7 @@ class SimulationResult:
 
     def __repr__(self) -> str:
         return (
-            f"SimulationResult({', '.join(self.learners)}; T = {self.horizon:,}, "
-            f"{len(self.replications)} replications)"
+            f"SimulationResult({', '.join(self.learners)}; T = {self.horizon:,}, {len(self.replications)} replications)"
         )
 
     def at(self, learner: str, checkpoint: int | None = None) -> F64:
@@ -170,8 +169,7 @@ class SimulationResult:
     def split(self) -> list[Replication]:
         """Return the replications one by one."""
         return [
-            Replication(int(index), self.regret[:, k], self.weights[:, k])
-            for k, index in enumerate(self.replications)
+            Replication(int(index), self.regret[:, k], self.weights[:, k]) for k, index in enumerate(self.replications)
         ]
 
     def require_same(self, specification: dict[str, Any]) -> None:
@@ -207,7 +205,7 @@ class SimulationResult:
             "specification": self.specification,
             "versions": self.versions,
         }
-        handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), prefix=f".{target.name}.")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
                 np.savez_compressed(

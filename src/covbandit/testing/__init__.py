@@ -6,6 +6,7 @@ In a pytest file::
 
     from covbandit.testing import LearnerConformance
 
+
     class TestMyLearner(LearnerConformance):
         def make(self):
             return MyLearner(n_options=4, risk_aversion=0.5)

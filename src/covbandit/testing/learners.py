@@ -209,11 +209,11 @@ class LearnerConformance(ABC):
         if learner.feedback == "all":
             bad_observations.append(np.where(np.arange(d) == d - 1, np.nan, 0.1))
         for bad in bad_weights:
-            _refused(lambda bad=bad: learner.tell(bad, good))  # type: ignore[misc]
-            _refused(lambda bad=bad: learner.tell_many([weights, bad], [good, good]))  # type: ignore[misc]
+            _refused(lambda bad=bad: learner.tell(bad, good))
+            _refused(lambda bad=bad: learner.tell_many([weights, bad], [good, good]))
         for bad in bad_observations:
-            _refused(lambda bad=bad: learner.tell(weights, bad))  # type: ignore[misc]
-            _refused(lambda bad=bad: learner.tell_many([weights, weights], [good, bad]))  # type: ignore[misc]
+            _refused(lambda bad=bad: learner.tell(weights, bad))
+            _refused(lambda bad=bad: learner.tell_many([weights, weights], [good, bad]))
         _refused(lambda: learner.tell_many([weights], [good, good]))
         _refused(lambda: learner.ask(outstanding=-1))
         assert describe(learner) == before

@@ -43,16 +43,17 @@ def simulate(
 ) -> SimulationResult:
     """Let learners play a problem and measure their regret.
 
-    In each replication all learners see the same rewards. The numbers depend on the arguments up to `checkpoints` only: any
-    number of threads, processes or machines gives the same (bit for bit on one machine with the same versions).
+    In each replication all learners see the same rewards. The numbers depend on the arguments up to `checkpoints`
+    only: any number of threads, processes or machines gives the same (bit for bit on one machine with the same
+    versions).
 
     Parameters
     ----------
     problem : Problem
         The truth.
     learners : mapping of str to Learner, or sequence of Learner, or Learner
-        Who plays. They are cloned and reset; those you pass are not changed. One whose d, ρ or decision set differs from the
-        problem's is refused.
+        Who plays. They are cloned and reset; those you pass are not changed. One whose d, ρ or decision set differs
+        from the problem's is refused.
     horizon : int
         Rounds T.
     replications : int
@@ -114,8 +115,8 @@ def simulate(
     except KeyboardInterrupt:
         partial = _collect(plan, done) if done else None
         raise Interrupted(
-            f"interrupted with {len(done)} of {len(wanted)} replications finished; catch covbandit.errors.Interrupted as "
-            "e and call simulate with the same arguments and resume=e.partial to continue",
+            f"interrupted with {len(done)} of {len(wanted)} replications finished; to continue, catch "
+            "covbandit.errors.Interrupted as e and call simulate with the same arguments and resume=e.partial",
             partial,
         ) from None
     return _collect(plan, done)
