@@ -476,3 +476,38 @@ def test_random_takes_numpy_integers_and_names_itself():
 def test_random_refusals(arguments, message):
     with pytest.raises(InvalidInput, match=message):
         problems.random(**{"n_options": 3} | arguments)
+
+
+def test_a_problem_does_not_change():
+    problem = problems.synthetic()
+    with pytest.raises(AttributeError, match="does not change"):
+        problem.risk_aversion = 1.0
+    for array in (problem.mean, problem.covariance, problem.optimum().weights, problem.reduced_gradient):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5.0
+
+
+def test_gap_refuses_weights_beyond_the_caps():
+    problem = Problem(mean=[1, 0], covariance=np.eye(2), risk_aversion=0.1, max_weight=[0.6, 1.0], options=["a", "b"])
+    with pytest.raises(InvalidInput, match=r"option 'a' \(index 0\): weight 1 exceeds its max_weight 0.6"):
+        problem.gap([1, 0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"risk_aversion": 10**400}, "risk_aversion is too large for a float"),
+        ({"mean": [10**400, 1]}, "mean must be numeric"),
+        ({"mean": [1 + 2j, 1]}, "mean must be numeric"),
+        ({"options": 5}, "options must be a list of names, got 5"),
+    ],
+)
+def test_odd_types_are_refused(change, message):
+    arguments = {"mean": [1.0, 2.0], "covariance": np.eye(2), "risk_aversion": 1.0, **change}
+    with pytest.raises(InvalidInput, match=message):
+        Problem(**arguments)
+
+
+def test_a_risk_term_that_overflows_is_refused():
+    with pytest.raises(InvalidInput, match="overflows; use larger units"):
+        maximize_utility([1, 2], np.eye(2) * 1e200, 1e200)

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from covbandit import validation
 from covbandit.errors import InvalidInput, Unsupported
 from covbandit.learners import Learner, MCEmpirical, ShrunkEmpirical, load_learner
-from covbandit.risk import in_option_order
 
 ByName = Mapping[str, float] | ArrayLike
 """One number per option: a mapping by option name, or a sequence in option order."""
@@ -93,8 +92,8 @@ class Allocator:
         InvalidInput
             If anything cannot be used; nothing has changed then.
         """
-        played = in_option_order(weights, self._options, "weight", default=0.0)
-        self._learner.tell(played, in_option_order(outcome, self._options, "outcome"))
+        played = validation.in_option_order(weights, self._options, "weight", default=0.0)
+        self._learner.tell(played, validation.in_option_order(outcome, self._options, "outcome"))
 
     def save(self, path: str | Path) -> None:
         """Write everything as versioned text; `Allocator.load` gives one whose next ask is bit-identical."""
@@ -165,7 +164,9 @@ def allocator(
         raise InvalidInput(f"options must name at least one option, got {options!r}")
     _require_available(feedback)
     validation.refuse_min_weight(min_weight)
-    caps = validation.as_caps(in_option_order(max_weight, names, "max_weight", default=1.0), len(names), names)
+    caps = validation.as_caps(
+        validation.in_option_order(max_weight, names, "max_weight", default=1.0), len(names), names
+    )
     shared: dict[str, Any] = {
         "n_options": len(names),
         "risk_aversion": risk_aversion,
@@ -192,4 +193,4 @@ def _hold_in_order(hold: Any, names: tuple[str, ...]) -> Any:
         weights, rounds = hold
     except (TypeError, ValueError):
         return hold  # None, or not a pair: the learner says so
-    return in_option_order(weights, names, "held weight", default=0.0), rounds
+    return validation.in_option_order(weights, names, "held weight", default=0.0), rounds

@@ -130,10 +130,13 @@ def solve(theta: F64, sigma: F64, rho: float, caps: F64 | None, start: F64, inde
     """Maximise the utility of arguments that are already validated; zeros as `start` mean a cold start."""
     d = theta.size
     tolerance = CERTIFICATE_TOLERANCE * max(float(np.abs(theta).max()), rho * float(sigma.diagonal().max()))
+    if not np.isfinite(4 * d * tolerance / CERTIFICATE_TOLERANCE):
+        raise InvalidInput(f"risk_aversion {rho:g} times the largest variance overflows; use larger units of reward")
     weights = np.empty(d)
     work = np.empty((d, d)), np.empty((4, d)), np.empty(2 * d, dtype=np.int64)
     limits = [iteration_limit.py_func(d)]  # type: ignore[attr-defined]
-    if d >= _DENSE_START_FROM and rho > 0 and caps is None:
+    curved = 2 * rho * float(sigma.diagonal().max()) > 1e-10 * float(np.ptp(theta))
+    if d >= _DENSE_START_FROM and curved and caps is None:
         # One option at a time is slow if hundreds belong in: unless few do, LAPACK first finds nearly all of them.
         support = np.flatnonzero(start > 0)
         if support.size == 0:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
+from covbandit.errors import InvalidInput
 from covbandit.maximization import Optimum, solve
 
 F64 = NDArray[np.float64]
@@ -72,6 +73,11 @@ class Problem:
             if array is not None:
                 array.setflags(write=False)
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in self.__dict__:  # the optimum is computed once
+            raise AttributeError(f"a Problem does not change: build another one instead of setting {name}")
+        super().__setattr__(name, value)
+
     @property
     def n_options(self) -> int:
         """The number of options d."""
@@ -93,22 +99,26 @@ class Problem:
     @cached_property
     def _optimum(self) -> Optimum:
         caps = None if self.max_weight is None else self.max_weight.copy()
-        return solve(  # kernels take writable arrays only, hence the copies
+        optimum = solve(  # kernels take writable arrays only, hence the copies
             self.mean.copy(), self.covariance.copy(), self.risk_aversion, caps, np.zeros(self.n_options)
         )
+        optimum.weights.setflags(write=False)
+        return optimum
 
     @cached_property
     def reduced_gradient(self) -> F64:
         """The gradient at the optimum less its multiplier: zero on free options, at most zero where a weight is 0."""
         w = self._optimum.weights
         gradient = self.mean - self.mean[0] - 2 * self.risk_aversion * (self.covariance @ w)
-        capped = np.zeros(w.size, dtype=bool) if self.max_weight is None else w >= self.max_weight
+        # Weights are normalised last, so one at its cap may have ended an ulp below it.
+        capped = np.zeros(w.size, dtype=bool) if self.max_weight is None else (w > 0) & (w >= self.max_weight - 1e-14)
         free = (w > 0) & ~capped
         multiplier = w[free] @ gradient[free] / w[free].sum() if free.any() else gradient[capped].min()
         reduced = gradient - multiplier
         reduced[free] = 0.0
         reduced[w == 0] = np.minimum(reduced[w == 0], 0.0)
         reduced[capped] = np.maximum(reduced[capped], 0.0)
+        reduced.setflags(write=False)
         return np.asarray(reduced)
 
     def gap(self, weights: ArrayLike) -> float:
@@ -121,6 +131,12 @@ class Problem:
         with r the gradient at w* less its multiplier. Both terms are non-negative, so nothing cancels.
         """
         w = validation.as_weights(weights, self.n_options, self.options)
+        if self.max_weight is not None and (w > self.max_weight + validation.SUM_TOLERANCE).any():
+            i = int(np.argmax(w - self.max_weight))
+            raise InvalidInput(
+                f"{validation.label(i, self.options)}: weight {w[i]:.12g} exceeds its max_weight "
+                f"{self.max_weight[i]:.12g}"
+            )
         away = w - self._optimum.weights
         return float(self.risk_aversion * (away @ self.covariance @ away) - self.reduced_gradient @ away)
 

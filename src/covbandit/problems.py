@@ -121,6 +121,10 @@ def random(
     strength = validation.as_float(strength, "strength")
     if not 0 <= strength <= 1:
         raise InvalidInput(f"strength must lie between 0 and 1, got {strength}")
+    mean_spread = validation.as_float(mean_spread, "mean_spread")
+    volatility_spread = validation.as_float(volatility_spread, "volatility_spread")
+    if abs(volatility_spread) > 20:
+        raise InvalidInput(f"volatility_spread must lie between -20 and 20, got {volatility_spread}")
     rng = np.random.default_rng(np.random.SeedSequence(validation.as_count(seed, "seed")))
     mean = 0.2 + mean_spread * rng.standard_normal(d)
     volatility = np.exp(volatility_spread * rng.standard_normal(d))

@@ -32,6 +32,8 @@ class Table:
         Strings, numbers or booleans.
     title : str
         Printed above.
+    align_right : bool
+        Align every column right, not only those of numbers: for numbers that are already written out.
 
     Examples
     --------
@@ -42,29 +44,31 @@ class Table:
     MC-Empirical    34.4
     """
 
-    def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:
+    def __init__(
+        self, columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "", align_right: bool = False
+    ) -> None:
         self.columns = list(columns)
         self.rows = [list(row) for row in rows]
         self.title = title
+        self.align_right = align_right
 
     def cells(self) -> list[list[str]]:
         """Return every value as it is printed."""
         return [[_text(value) for value in row] for row in self.rows]
 
-    def _numeric(self) -> list[bool]:
+    def _right(self) -> list[bool]:
         return [
-            all(isinstance(row[k], (int, float)) for row in self.rows) and bool(self.rows)
+            self.align_right or (all(isinstance(row[k], (int, float)) for row in self.rows) and bool(self.rows))
             for k in range(len(self.columns))
         ]
 
     def __str__(self) -> str:
         cells = self.cells()
         widths = [max(len(row[k]) for row in [self.columns, *cells]) for k in range(len(self.columns))]
-        right = self._numeric()
         lines = [
             "  ".join(
-                cell.rjust(width) if numeric else cell.ljust(width)
-                for cell, width, numeric in zip(row, widths, right, strict=True)
+                cell.rjust(width) if right else cell.ljust(width)
+                for cell, width, right in zip(row, widths, self._right(), strict=True)
             ).rstrip()
             for row in [self.columns, *cells]
         ]
@@ -82,12 +86,12 @@ class Table:
 
     def to_markdown(self) -> str:
         """Return a Markdown table."""
-        marks = ["---:" if numeric else ":---" for numeric in self._numeric()]
+        marks = ["---:" if right else ":---" for right in self._right()]
         return "\n".join("| " + " | ".join(row) + " |" for row in [self.columns, marks, *self.cells()])
 
     def to_latex(self) -> str:
         """Return a LaTeX tabular, with booktabs rules."""
-        layout = "".join("r" if numeric else "l" for numeric in self._numeric())
+        layout = "".join("r" if right else "l" for right in self._right())
         escaped = [
             [
                 cell.replace("\\", r"\textbackslash{}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +33,8 @@ def as_float(value: object, name: str) -> float:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise InvalidInput(f"{name} must be a number, got {value!r}") from None
+    except OverflowError:
+        raise InvalidInput(f"{name} is too large for a float") from None
     if not np.isfinite(number):
         raise InvalidInput(f"{name} must be finite, got {number}")
     return number
@@ -60,8 +63,10 @@ def as_risk_aversion(value: object) -> float:
 def as_array(value: ArrayLike, name: str, ndim: int) -> F64:
     """Return a C-contiguous float array of its own, of the given number of dimensions."""
     try:
+        if np.asarray(value).dtype.kind not in "biufO":
+            raise TypeError
         array = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"{name} must be numeric, got {type(value).__name__} {value!r}") from None
     if array.ndim != ndim:
         raise InvalidInput(f"{name} must have {ndim} dimension(s), got an array of shape {array.shape}")
@@ -120,7 +125,8 @@ def as_symmetric(value: ArrayLike, name: str, size: int, options: Sequence[str] 
     if asymmetry.max() > 1e-12 * np.abs(array).max():
         i, j = divmod(int(np.argmax(asymmetry)), size)
         raise InvalidInput(
-            f"{name} is not symmetric: entry ({i}, {j}) is {array[i, j]!r} but ({j}, {i}) is {array[j, i]!r}"
+            f"{name} is not symmetric: entry ({i}, {j}) is {float(array[i, j])!r} "
+            f"but ({j}, {i}) is {float(array[j, i])!r}"
         )
     if asymmetry.max() > 0:
         array = (array + array.T) / 2
@@ -174,7 +180,10 @@ def as_options(value: Sequence[str] | None, size: int | None) -> tuple[str, ...]
         return None
     if isinstance(value, str):
         raise InvalidInput(f"options must be a list of names, got the single string {value!r}")
-    names: tuple[object, ...] = tuple(value)
+    try:
+        names: tuple[object, ...] = tuple(value)
+    except TypeError:
+        raise InvalidInput(f"options must be a list of names, got {value!r}") from None
     for name in names:
         if not isinstance(name, str) or not name:
             raise InvalidInput(f"option names must be non-empty strings, got {name!r}")
@@ -186,6 +195,44 @@ def as_options(value: Sequence[str] | None, size: int | None) -> tuple[str, ...]
             raise InvalidInput(f"option {name!r} is named twice")
         seen.add(name)
     return tuple(str(name) for name in names)
+
+
+def in_option_order(value: Any, options: Sequence[str] | None, what: str, default: float | None = None) -> Any:
+    """Return the values of a mapping by option name (or a pandas Series) in option order, and anything else as it is.
+
+    Parameters
+    ----------
+    value
+        What a user handed in.
+    options : sequence of str or None
+        The known names.
+    what : str
+        What each value is, for messages.
+    default : float or None
+        The value of options not named; None refuses them.
+    """
+    if not hasattr(value, "items"):
+        return value
+    if options is None:
+        raise InvalidInput(
+            f"{what}s are given by option name, but the options have no names here; give a list in option order"
+        )
+    pairs = list(value.items())
+    named = dict(pairs)
+    known = set(options)
+    unknown = [name for name in named if name not in known]
+    if unknown:
+        raise InvalidInput(f"{what}: unknown option {_listed(unknown)}; known are {_listed(options)}")
+    if len(named) < len(pairs):
+        raise InvalidInput(f"{what}: an option is named twice in {_listed(name for name, _ in pairs)}")
+    missing = [name for name in options if name not in named]
+    if missing and default is None:
+        raise InvalidInput(f"{what} is missing for option {_listed(missing)}; every option needs one")
+    return [as_float(named[name], f"{what} of option {name!r}") if name in named else default for name in options]
+
+
+def _listed(names: Iterable[object]) -> str:
+    return ", ".join(repr(name) for name in names)
 
 
 def refuse_min_weight(min_weight: float | None) -> None:

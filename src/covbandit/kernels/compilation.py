@@ -76,8 +76,10 @@ def kernel(signature: object = None) -> Callable[[Callable[P, R]], Callable[P, R
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-        if signature is None:  # a small helper: passing it the many fields of arrays would cost more than its work
-            options["forceinline"] = True
+        if signature is None:
+            # A helper of other kernels: inlined, since passing the many fields of arrays would cost more than its work,
+            # and without the entry points for Python and C, which take time to compile.
+            options |= {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         with _lock:
             previous = config.CACHE_DIR
             config.CACHE_DIR = str(_directory)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -208,16 +209,9 @@ class Learner(ABC):
             raise InvalidInput(f"observations must be a sequence of rounds, got {observations!r}") from None
         if len(w_all) != len(y_all):
             raise InvalidInput(f"{len(w_all)} rows of weights but {len(y_all)} observations")
-        checked = []
-        for k, (w_row, y_row) in enumerate(zip(w_all, y_all, strict=True)):
-            try:
-                w = validation.as_weights(w_row, self.n_options, self.options)
-                checked.append((w, self._check_observation(w, y_row)))
-            except InvalidInput as error:
-                raise InvalidInput(f"row {k}: {error}; nothing was told") from None
         before = self._snapshot()
         try:
-            for w, y in checked:
+            for w, y in self._check_rounds(w_all, y_all):
                 self._absorb_checked(w, y)
         except BaseException:
             self._restore(before)
@@ -299,6 +293,27 @@ class Learner(ABC):
             return
         answer = validation.as_weights(self._decide(t), self.n_options, self.options, "decided weight")
         weights[:] = answer / answer.sum()
+
+    def _check_rounds(self, w_all: F64, y_all: list[Any]) -> Sequence[tuple[F64, F64]]:
+        """Check all rounds, at once where that is possible; a round that is refused is named."""
+        if self.feedback == "all" and w_all.shape == (len(y_all), self.n_options):
+            with suppress(InvalidInput):
+                rewards = validation.as_array(y_all, "reward", 2)
+                if (
+                    rewards.shape == w_all.shape
+                    and (w_all >= 0).all()
+                    and np.abs(w_all.sum(axis=1) - 1).max(initial=0) <= validation.SUM_TOLERANCE
+                    and np.abs(rewards).max(initial=0) <= validation.LARGEST
+                ):
+                    return list(zip(w_all, rewards, strict=True))
+        checked = []
+        for k, (w_row, y_row) in enumerate(zip(w_all, y_all, strict=True)):
+            try:
+                w = validation.as_weights(w_row, self.n_options, self.options)
+                checked.append((w, self._check_observation(w, y_row)))
+            except InvalidInput as error:
+                raise InvalidInput(f"row {k}: {error}; nothing was told") from None
+        return checked
 
     def _check_observation(self, weights: F64, observation: ArrayLike) -> F64:
         d = self.n_options

@@ -57,8 +57,8 @@ def run_replication(plan: Plan, index: int, stop: I64 | None = None, steps: I64 
     regret, weights, paid = np.zeros(size), np.zeros((*size, d)), np.zeros((size[0], 1))
     players = [fresh_player(learner, plan.seed, index, k) for k, learner in enumerate(plan.learners.values())]
     truth = (
-        problem.optimum().weights,
-        problem.reduced_gradient,
+        problem.optimum().weights.copy(),
+        problem.reduced_gradient.copy(),
         np.ascontiguousarray(problem.risk_aversion * problem.covariance),
     )
     chunk = max(1, min(_CHUNK_ROUNDS, _CHUNK_NUMBERS // d))
