@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from covbandit._version import __version__
+from covbandit.atomic import replacing
 from covbandit.errors import CovbanditError, StateFileError
 
 if TYPE_CHECKING:
@@ -86,17 +85,8 @@ def write(path: str | Path, learner: Learner) -> None:
         "checksum": _checksum(content),
         "learner": content,
     }
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        file.write(json.dumps(document, indent=1).encode())
 
 
 def load_learner(path: str | Path) -> Learner:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from covbandit.atomic import replacing
 from covbandit.errors import InvalidInput, StateFileError
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.statistics import Interval, half_width, log_slope, paired_ratio
@@ -198,29 +197,20 @@ class SimulationResult:
 
     def save(self, path: str | Path) -> None:
         """Write everything to one ``.npz`` file, all of it or nothing."""
-        target = Path(path)
         header = {
             "format": FORMAT,
             "version": VERSION,
             "specification": self.specification,
             "versions": self.versions,
         }
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(
-                    file,
-                    header=np.array(json.dumps(header)),
-                    regret=self.regret,
-                    weights=self.weights,
-                    replications=self.replications,
-                )
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with replacing(path) as file:
+            np.savez_compressed(
+                file,
+                header=np.array(json.dumps(header)),
+                regret=self.regret,
+                weights=self.weights,
+                replications=self.replications,
+            )
 
     @classmethod
     def load(cls, path: str | Path) -> SimulationResult:
