@@ -52,7 +52,3 @@ class Interrupted(CovbanditError, KeyboardInterrupt):
     def __init__(self, message: str, partial: object = None) -> None:
         super().__init__(message)
         self.partial = partial
-
-
-class CovbanditWarning(UserWarning):
-    """Base of every warning issued by covbandit."""

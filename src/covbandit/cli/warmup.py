@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
+import subprocess
+import sys
 import time
 
 from rich.console import Console
@@ -10,17 +13,43 @@ from rich.console import Console
 from covbandit.kernels.compilation import cache_directory, compile_all, count_kernels
 
 _ROOMS_WITH_KERNELS = ("maximization", "learners", "environments", "simulation")
+_BACKWARDS = "from covbandit.cli.warmup import compile_backwards; compile_backwards()"
+
+
+def _import_rooms() -> None:
+    for room in _ROOMS_WITH_KERNELS:
+        importlib.import_module(f"covbandit.{room}")
 
 
 def compile_kernels(console: Console) -> float:
-    """Compile every kernel, with a progress line while it takes time; return the seconds it took."""
+    """Compile every kernel, with a progress line while it takes time; return the seconds it took.
+
+    Numba compiles on one core only. With an empty cache a second process starts from the other end of the list, and
+    each finds in the cache what the other has done. Should that process fail, this one does all the work.
+    """
     begun = time.monotonic()
-    for room in _ROOMS_WITH_KERNELS:
-        importlib.import_module(f"covbandit.{room}")
-    with console.status("compiling kernels") as status:
-        for k, name in enumerate(compile_all(), 1):
-            status.update(f"compiling kernels, once per machine: {k} of {count_kernels()}, {name}")
+    helper = None
+    if (os.cpu_count() or 1) > 1 and not any(cache_directory().rglob("*.nbc")):
+        helper = subprocess.Popen(
+            [sys.executable, "-c", _BACKWARDS], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+    try:
+        _import_rooms()
+        with console.status("compiling kernels") as status:
+            for k, name in enumerate(compile_all(), 1):
+                status.update(f"compiling kernels, once per machine: {k} of {count_kernels()}, {name}")
+    finally:
+        if helper is not None:
+            helper.terminate()
+            helper.wait()
     return time.monotonic() - begun
+
+
+def compile_backwards() -> None:
+    """Compile every kernel, last one first."""
+    _import_rooms()
+    for _ in compile_all(backwards=True):
+        pass
 
 
 def run() -> None:

@@ -108,14 +108,9 @@ def ready(dispatcher: Callable[P, R]) -> Callable[P, R]:
     return dispatcher
 
 
-def is_kernel(function: object) -> bool:
-    """Tell whether a function was declared with `kernel` and a signature."""
-    return id(function) in _signatures
-
-
-def compile_all() -> Iterator[str]:
+def compile_all(backwards: bool = False) -> Iterator[str]:
     """Compile every kernel imported so far, or load it from the cache; yield the name of each before it is done."""
-    for dispatcher in _kernels:
+    for dispatcher in reversed(_kernels) if backwards else _kernels:
         yield f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}"
         ready(dispatcher)
 
