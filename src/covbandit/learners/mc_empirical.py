@@ -71,7 +71,7 @@ class MCEmpirical(Learner):
     >>> learner.tell([0.5, 0.5], [1.0, 0.0])
     >>> learner.tell([1.0, 0.0], [0.0, 0.8])
     >>> learner.ask().round(4).tolist()
-    [0.4444, 0.5556]
+    [0.5679, 0.4321]
     """
 
     feedback = "all"

@@ -22,42 +22,83 @@ def _absorb(s: State, w: F64, y: F64) -> None:
     d = w.size
     raw = s.v[RAW_MEAN]
     M = s.m[RAW_SCATTER]
-    C = s.m[SCATTER]  # n times the shrunk covariance
+    C = s.m[SCATTER]  # n times the shrunk covariance, which starts from M / (n-1)
     believed = s.v[MEAN]
     deviation = s.v[DELTA]
     n = update_moments(raw, M, s.v[COUNT, 0], 1.0, y, deviation)
     for i in range(d):
         s.v[COUNT, i] = n
 
-    # Target: the mean variance on the diagonal, the mean correlation off it.
-    variance = 0.0
+    # Volatilities: their logarithms towards the mean logarithm (James-Stein; such a logarithm has about this variance).
+    total = 0.0
+    middle = 0.0
+    risky = 0.0  # how many options have any variance
     for i in range(d):
-        variance += M[i, i] / d
-        deviation[i] = 1.0 / np.sqrt(M[i, i]) if M[i, i] > 0.0 else 0.0
-    correlation = 0.0
-    for i in range(d):
-        row = 0.0
-        for j in range(d):
-            row += M[i, j] * deviation[j]
-        correlation += row * deviation[i]
+        total += M[i, i]
+        deviation[i] = 0.0
         if M[i, i] > 0.0:
-            correlation -= 1.0
-    if d > 1:
-        correlation /= d * (d - 1)
-    if variance == 0.0:
-        # Rewards without any variance: after one round nothing is known of risk, so equal weights; later the best mean.
+            deviation[i] = np.log(M[i, i])
+            middle += deviation[i]
+            risky += 1.0
+    if total == 0.0:
+        # Rewards without any variance: the best mean. After one round, when nothing is known of risk, the variance of
+        # its rewards over the options stands in for each option's own: the risk if the means were all the same.
+        level = 0.0
         for i in range(d):
-            believed[i] = raw[i] if n > 1.0 else 0.0
+            level += raw[i] / d
+        guess = 0.0
+        for i in range(d):
+            guess += (raw[i] - level) ** 2
+            believed[i] = raw[i]
+        guess = guess / (d - 1.0) if guess > 0.0 else 1.0
+        for i in range(d):
             for j in range(d):
-                C[i, j] = 1.0 if i == j and n == 1.0 else 0.0
+                C[i, j] = guess if i == j and n == 1.0 else 0.0
         return
-    share = (d + 2.0) / (n + d + 2.0)
+    middle /= risky
+    spread = 0.0
+    for i in range(d):
+        if M[i, i] > 0.0:
+            spread += (deviation[i] - middle) ** 2
+    noise = 2.0 / (n - 1.0) + 2.0 / (n - 1.0) ** 2
+    share = min(1.0, (risky - 3.0) * noise / spread) if risky > 3.0 and spread > 0.0 else 0.0
+    ratio = s.v[FIRST_ROW]  # of the shrunk volatility to the observed one, the latter with 1/n
+    for i in range(d):
+        ratio[i] = 0.0
+        if M[i, i] > 0.0:
+            ratio[i] = np.sqrt(n / (n - 1.0)) * np.exp(0.5 * share * (middle - deviation[i]))
+            deviation[i] = np.sqrt(M[i, i])
+
+    # Correlations: towards their mean, by as much as their differences are noise.
+    correlation = 0.0
+    spread = 0.0
+    share = 0.0
+    if risky > 2.0:
+        for i in range(d):
+            for j in range(i):
+                if deviation[i] > 0.0 and deviation[j] > 0.0:
+                    r = M[i, j] / (deviation[i] * deviation[j])
+                    correlation += r
+                    spread += r * r
+        pairs = 0.5 * risky * (risky - 1.0)
+        correlation /= pairs
+        spread = spread / pairs - correlation * correlation
+        inside = 1.0 - 1.0 / n  # keeps the target positive definite
+        correlation = max(-inside / (risky - 1.0), min(inside, correlation))
+        noise = (1.0 - correlation * correlation) ** 2 / (n - 1.0)
+        share = noise / spread if spread > noise else 1.0
     for i in range(d):
         for j in range(d):
-            C[i, j] = (1.0 - share) * M[i, j] + share * variance * correlation
-        C[i, i] = (1.0 - share) * M[i, i] + share * variance
+            target = correlation * deviation[i] * deviation[j] if i != j else M[i, i]
+            C[i, j] = ratio[i] * ratio[j] * ((1.0 - share) * M[i, j] + share * target)
 
-    # Means: towards their generalised-least-squares average, by as much as their spread is noise (James-Stein).
+    # Means: towards their generalised-least-squares average, by as much as their spread is noise. Never all the way, so
+    # that where risk hardly matters the leader stays in the lead.
+    doubt = 2.0 * (d - 3.0)
+    if doubt <= 0.0:
+        for i in range(d):
+            believed[i] = raw[i]
+        return
     # C = U'DU with a unit upper U; x = C⁻¹(θ̂ - θ̂_1), z = C⁻¹1, both up to the factor n.
     U = s.m[WORK_SLAB]
     x = s.v[FIRST_ROW]
@@ -69,7 +110,7 @@ def _absorb(s: State, w: F64, y: F64) -> None:
         x[i] = raw[i] - raw[0]
         z[i] = 1.0
     for a in range(d):
-        inverse[a] = 1.0 / max(U[a, a], 1e-13 * C[a, a])
+        inverse[a] = 1.0 / max(U[a, a], 1e-13 * (C[a, a] + total / d))
         for i in range(a + 1, d):
             factor = U[a, i] * inverse[a]
             for j in range(i, d):
@@ -93,7 +134,7 @@ def _absorb(s: State, w: F64, y: F64) -> None:
     for i in range(d):
         spread += (raw[i] - raw[0] - level) * x[i]
     spread *= n * n  # n (θ̂-m1)' Σ̃⁻¹ (θ̂-m1)
-    trust = max(0.0, 1.0 - (d - 1.0) / spread) if spread > 0.0 else 0.0
+    trust = 1.0 / (1.0 + doubt / spread) if spread > 0.0 else 0.0
     for i in range(d):
         believed[i] = raw[0] + level + trust * (raw[i] - raw[0] - level)
 
@@ -101,14 +142,21 @@ def _absorb(s: State, w: F64, y: F64) -> None:
 class ShrunkEmpirical(Learner):
     r"""MC-Empirical on shrunk moments, for full information: the recommended learner.
 
-    Early estimates are mostly noise, and acting on noise costs more than equal weights. So before maximising
+    Early estimates are mostly noise, and acting on noise costs more than equal weights. So each kind of moment is drawn
+    towards its average over the options, by as much as its differences look like noise, before maximising. With the
+    unbiased :math:`\hat σ_i^2` (divided by t - 1, as too small a risk costs more than too large a one)
 
-    * the covariance is drawn towards a target F with the mean variance on its diagonal and the mean correlation off it:
-      :math:`C = (1-α)\hat Σ + αF`, :math:`α = (d+2)/(t+d+2)`;
-    * the means are drawn towards their generalised-least-squares average :math:`m = 1'C^{-1}\hat θ / 1'C^{-1}1`:
-      :math:`\tilde θ = m1 + \max(0, 1 - (d-1)/S)(\hat θ - m1)`, :math:`S = t(\hat θ-m1)'C^{-1}(\hat θ-m1)`.
+    * volatilities, in logarithms: :math:`\log \tilde σ_i^2 = (1-β)\log \hat σ_i^2 + β\,\overline{\log \hat σ^2}`,
+      :math:`β = \min\{1, (d-3)_+ (2/(t-1) + 2/(t-1)^2) / \sum_i (\log \hat σ_i^2 - \overline{\log \hat σ^2})^2\}`;
+    * correlations: :math:`\tilde r_{ij} = (1-λ) r_{ij} + λ \bar r`,
+      :math:`λ = \min\{1, (1-\bar r^2)^2 / ((t-1) V)\}` with V the variance of the :math:`r_{ij}` over the pairs, for
+      d ≥ 3. With :math:`\tilde σ` they make up the covariance C;
+    * means: :math:`\tilde θ = m1 + (\hat θ - m1)\, S / (S + 2(d-3)_+)` with :math:`m = 1'C^{-1}\hat θ / 1'C^{-1}1`,
+      :math:`S = t(\hat θ-m1)'C^{-1}(\hat θ-m1)`.
 
-    Both effects vanish as rounds accumulate. Scale-free.
+    After one round, the variance of its rewards over the options stands in for each option's own. Options without any
+    variance stay as they are, out of these averages. All effects vanish as rounds accumulate. Scale-free. How this was
+    chosen: ``docs/shrinkage.md``.
 
     Parameters
     ----------
@@ -125,7 +173,7 @@ class ShrunkEmpirical(Learner):
     >>> learner = cb.ShrunkEmpirical(n_options=2, risk_aversion=0.5)
     >>> learner.tell([0.5, 0.5], [1.0, 0.0])
     >>> learner.ask().tolist()
-    [0.5, 0.5]
+    [1.0, 0.0]
     """
 
     feedback = "all"
