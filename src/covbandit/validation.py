@@ -115,24 +115,24 @@ def as_symmetric(value: ArrayLike, name: str, size: int, options: Sequence[str] 
         raise InvalidInput(f"{name} must be square, got shape {array.shape}")
     if array.shape[0] != size:
         raise InvalidInput(f"{name} must be {size} × {size}, one row per option, got {array.shape}")
-    bad = ~np.isfinite(array)
-    if bad.any():
+    if not np.isfinite(array).all():
+        bad = ~np.isfinite(array)
         i, j = divmod(int(np.argmax(bad)), size)
         raise InvalidInput(
             f"{name} of {label(i, options)} and {label(j, options)} is {array[i, j]}, which is not finite"
         )
-    asymmetry = np.abs(array - array.T)
-    if asymmetry.max() > 1e-12 * np.abs(array).max():
+    asymmetry = None if np.array_equal(array, array.T) else np.abs(array - array.T)
+    if asymmetry is not None and asymmetry.max() > 1e-12 * np.abs(array).max():
         i, j = divmod(int(np.argmax(asymmetry)), size)
         raise InvalidInput(
             f"{name} is not symmetric: entry ({i}, {j}) is {float(array[i, j])!r} "
             f"but ({j}, {i}) is {float(array[j, i])!r}"
         )
-    if asymmetry.max() > 0:
+    if asymmetry is not None:
         array = (array + array.T) / 2
-    for i in range(size):
-        if array[i, i] < 0:
-            raise NotPositiveSemidefinite(f"{label(i, options)}: variance {array[i, i]} is negative")
+    lowest = int(np.argmin(array.diagonal()))
+    if array[lowest, lowest] < 0:
+        raise NotPositiveSemidefinite(f"{label(lowest, options)}: variance {array[lowest, lowest]} is negative")
     return array
 
 

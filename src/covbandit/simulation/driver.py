@@ -69,13 +69,14 @@ def play(
     regret        cumulative regret at each checkpoint, written
     weights       weights played at each checkpoint, written
     paid          one number: cumulative regret so far, carried from call to call
-    work          3 × d scratch
+    work          4 × d scratch
     ============  ========================================================================
     """
     n, d = rewards.shape
     w = work[0]
     y = work[1] if feedback != TOTAL else work[1, :1]
     away = work[2]
+    slope = work[3]
     total = paid[0]
     t = s.i[TOLD]
     held = s.i[HOLD_ROUNDS]
@@ -96,11 +97,13 @@ def play(
         loss = 0.0
         for i in range(d):
             away[i] = w[i] - best[i]
+            slope[i] = -reduced[i]
+        for j in range(d):  # by rows, which the compiler vectorises; sums along a row it does not
+            step = away[j]
+            for i in range(d):
+                slope[i] += step * curvature[j, i]
         for i in range(d):
-            slope = -reduced[i]
-            for j in range(d):
-                slope += curvature[i, j] * away[j]
-            loss += slope * away[i]
+            loss += slope[i] * away[i]
         total += loss
         if feedback == ALL:
             for i in range(d):

@@ -16,10 +16,9 @@ from covbandit.simulation.plan import Plan
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
-_CHUNK_ROUNDS = (
-    32_768  # a call of the driver costs 0.1 ms, so many rounds at once; for Ctrl-C and progress, not too many
-)
-_CHUNK_NUMBERS = 262_144  # rewards at once: they should stay in the processor's cache
+# A call of the driver costs 0.1 ms, so many rounds at once; but not more rewards than stay in the processor's cache.
+_CHUNK_ROUNDS = 16_384
+_CHUNK_NUMBERS = 81_920
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def _play_compiled(
         rewards,
         *truth,
         *books,  # type: ignore[arg-type]
-        np.empty((3, rewards.shape[1])),
+        np.empty((4, rewards.shape[1])),
         stop,
     )
 
