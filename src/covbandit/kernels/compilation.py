@@ -30,6 +30,7 @@ _ROOMS_WITH_KERNELS = ("kernels", "learners", "simulation")
 _lock = threading.RLock()
 _signatures: dict[int, Any] = {}
 _kernels: list[Any] = []
+_callbacks: dict[int, Any] = {}
 
 
 def _source_hash() -> str:
@@ -108,6 +109,18 @@ def ready(dispatcher: Callable[P, R]) -> Callable[P, R]:
                 compiled.compile(_signatures[id(dispatcher)])
                 compiled.disable_compile()
     return dispatcher
+
+
+def callback(dispatcher: Callable[P, R]) -> Callable[P, R]:
+    """Return the compiled kernel in the form in which another kernel takes it as an argument.
+
+    A dispatcher would do as well, but Numba looks up its address anew in every call, which takes 0.1 ms.
+    """
+    compiled = cast("Any", ready(dispatcher))
+    if id(dispatcher) not in _callbacks:
+        (result,) = compiled.overloads.values()
+        _callbacks[id(dispatcher)] = numba.types.CompileResultWAP(result)
+    return cast("Callable[P, R]", _callbacks[id(dispatcher)])
 
 
 def compile_all(backwards: bool = False) -> Iterator[str]:

@@ -19,8 +19,8 @@ from covbandit.learners.plug_in import (
     REFERENCE,
     RISK_AVERSION,
     SCATTER,
+    absorb_and_track,
     decide_plug_in,
-    track_support,
 )
 from covbandit.learners.state import ABSORB, COUNT, F64, Layout, State
 
@@ -30,11 +30,12 @@ KEEP = 1  # parameter: what an old observation keeps of its weight per round
 @kernel(ABSORB)
 def _absorb(s: State, w: F64, y: F64) -> None:
     # lines 6-7: θ̂ and Σ̂, the latter with 1/t
-    n = update_moments(s.v[MEAN], s.m[SCATTER], s.v[COUNT, 0], s.p[KEEP], y, s.v[DELTA])
-    for i in range(w.size):
-        s.v[COUNT, i] = n
     if s.p[KEEP] == 1.0 and s.p[RISK_AVERSION] > 0.0:
-        track_support(s, n, w)
+        absorb_and_track(s, w, y)
+    else:
+        n = update_moments(s.v[MEAN], s.m[SCATTER], s.v[COUNT, 0], s.p[KEEP], y, s.v[DELTA])
+        for i in range(w.size):
+            s.v[COUNT, i] = n
 
 
 class MCEmpirical(Learner):

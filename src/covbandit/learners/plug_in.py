@@ -2,7 +2,7 @@ r"""The decision that empirical learners share: the exact maximiser for estimate
 
 From round to round the scatter matrix M changes by one rank-one term, and the optimal support hardly ever. So a
 learner may keep the inverse of the matrix of differences ``R_ab = M_ab - M_ar - M_rb + M_rr`` on the support of the
-weights told last (r: a reference option in it). `track_support` updates it, after Sherman and Morrison, and with it
+weights told last (r: a reference option in it). `absorb_and_track` updates it, after Sherman and Morrison, and with it
 the best weights on that support. A decision then only checks that they are the best on the whole simplex; if they are
 not, and after every change of support, the general active set decides.
 
@@ -94,35 +94,48 @@ def _accept_candidate(s: State, scale: float, w: F64) -> bool:
 
 
 @kernel()
-def track_support(s: State, n: float, w: F64) -> None:
-    """Keep inverse and candidate in step with ``M += (n-1)/n δδ'`` (δ in row DELTA) after w was played."""
+def absorb_and_track(s: State, w: F64, y: F64) -> None:
+    """Take in the rewards y of weights w: moments as `update_moments` does, inverse and candidate in step with them."""
     d = w.size
     v = s.v
     m = s.m
+    before = v[COUNT, 0]
+    n = before + 1.0
+    share = 1.0 / n
+    kept = True  # the support is that of the last round
     for i in range(d):
-        if (w[i] > 0.0) != (v[LAST, i] > 0.0):
-            v[REFERENCE, 0] = 0.0
-            return
-    r = int(v[REFERENCE, 0]) - 1
-    shrink = 0.0
-    for i in range(d):
+        kept = kept and (w[i] > 0.0) == (v[LAST, i] > 0.0)
+        delta = y[i] - v[MEAN, i]
+        v[DELTA, i] = delta
+        v[MEAN, i] += share * delta
+        v[COUNT, i] = n
         v[X, i] = 0.0
         v[CANDIDATE, i] = 0.0
-    if r < 0 or s.i[TOLD] & (_AFRESH - 1) == 0:
-        r = _invert(s, w)
-        v[REFERENCE, 0] = r + 1.0
-        if r < 0:
-            return
-    else:
+    share *= before
+    r = int(v[REFERENCE, 0]) - 1
+    afresh = r < 0 or s.i[TOLD] & (_AFRESH - 1) == 0
+    shrink = 0.0
+    if kept and not afresh:
+        # M += share δδ' and, for Sherman and Morrison, x = R⁻¹e with e the differences of δ to the reference's
+        inner = 1.0 / share
         for b in range(d):
-            if w[b] > 0.0:
-                e = v[DELTA, b] - v[DELTA, r]
-                for i in range(d):
-                    v[X, i] += e * m[INVERSE, b, i]
-        inner = n / (n - 1.0)
+            step = share * v[DELTA, b]
+            e = v[DELTA, b] - v[DELTA, r]
+            for i in range(d):
+                m[SCATTER, b, i] += step * v[DELTA, i]
+                v[X, i] += e * m[INVERSE, b, i]
         for i in range(d):
             inner += v[X, i] * (v[DELTA, i] - v[DELTA, r])
         shrink = 1.0 / inner
+    else:
+        for b in range(d):
+            step = share * v[DELTA, b]
+            for i in range(d):
+                m[SCATTER, b, i] += step * v[DELTA, i]
+        r = _invert(s, w) if kept else -1
+        v[REFERENCE, 0] = r + 1.0
+        if r < 0:
+            return
     per = 0.5 * n / s.p[RISK_AVERSION]
     for b in range(d):
         if w[b] > 0.0:

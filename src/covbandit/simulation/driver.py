@@ -64,7 +64,7 @@ def play(
     best          the optimum w*
     reduced       gradient at w* less its multiplier, so the regret of w is
                   ρ(w-w*)'Σ(w-w*) - reduced'(w-w*): no cancellation
-    curvature     ρΣ
+    curvature     ρΣ as a lower triangle, its off-diagonal entries doubled
     checkpoints   rounds after which to record, ascending
     regret        cumulative regret at each checkpoint, written
     weights       weights played at each checkpoint, written
@@ -74,7 +74,7 @@ def play(
     """
     n, d = rewards.shape
     w = work[0]
-    y = work[1] if feedback != TOTAL else work[1, :1]
+    y = work[1]
     away = work[2]
     slope = work[3]
     total = paid[0]
@@ -100,23 +100,23 @@ def play(
             slope[i] = -reduced[i]
         for j in range(d):  # by rows, which the compiler vectorises; sums along a row it does not
             step = away[j]
-            for i in range(d):
+            for i in range(j + 1):
                 slope[i] += step * curvature[j, i]
         for i in range(d):
             loss += slope[i] * away[i]
         total += loss
         if feedback == ALL:
-            for i in range(d):
-                y[i] = rewards[k, i]
+            absorb(s, w, rewards[k])
         elif feedback == CHOSEN:
             for i in range(d):
                 y[i] = rewards[k, i] if w[i] > 0.0 else np.nan
+            absorb(s, w, y)
         else:
             earned = 0.0
             for i in range(d):
                 earned += w[i] * rewards[k, i]
             y[0] = earned
-        absorb(s, w, y)
+            absorb(s, w, y[:1])
         for i in range(d):
             s.v[LAST, i] = w[i]
         s.i[TOLD] = t

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit.kernels.compilation import ready
+from covbandit.kernels.compilation import callback, ready
 from covbandit.learners import Learner
 from covbandit.learners.state import SEED
 from covbandit.simulation.driver import FEEDBACK_CODES, play
@@ -55,10 +55,11 @@ def run_replication(plan: Plan, index: int, stop: I64 | None = None, steps: I64 
     size = (len(plan.learners), len(plan.checkpoints))
     regret, weights, paid = np.zeros(size), np.zeros((*size, d)), np.zeros((size[0], 1))
     players = [fresh_player(learner, plan.seed, index, k) for k, learner in enumerate(plan.learners.values())]
+    risk = problem.risk_aversion * problem.covariance
     truth = (
         problem.optimum().weights.copy(),
         problem.reduced_gradient.copy(),
-        np.ascontiguousarray(problem.risk_aversion * problem.covariance),
+        np.ascontiguousarray(np.tril(risk) + np.tril(risk, -1)),
     )
     chunk = max(1, min(_CHUNK_ROUNDS, _CHUNK_NUMBERS // d))
     done = 0
@@ -93,8 +94,8 @@ def _play_compiled(
 ) -> int:
     kind = type(player)
     return ready(play)(
-        ready(kind._decide_kernel),  # type: ignore[arg-type]
-        ready(kind._absorb_kernel),  # type: ignore[arg-type]
+        callback(kind._decide_kernel),  # type: ignore[arg-type]
+        callback(kind._absorb_kernel),  # type: ignore[arg-type]
         player._state,
         FEEDBACK_CODES[player.feedback],
         rewards,
