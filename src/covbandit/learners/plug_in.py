@@ -69,10 +69,12 @@ def _accept_candidate(s: State, scale: float, w: F64) -> bool:
     left = 1.0
     size = 0.0
     for i in range(d):
-        w[i] = v[CANDIDATE, i]
-        left -= w[i]
-        v[G, i] = v[MEAN, i] - v[MEAN, r]
-        size = max(size, abs(v[G, i]))
+        weight = v[CANDIDATE, i]
+        w[i] = weight
+        left -= weight
+        better = v[MEAN, i] - v[MEAN, r]
+        v[G, i] = better
+        size += abs(better)
     w[r] = left
     for j in range(d):
         if v[LAST, j] > 0.0:
@@ -82,6 +84,8 @@ def _accept_candidate(s: State, scale: float, w: F64) -> bool:
             for i in range(d):
                 v[G, i] -= step * m[SCATTER, j, i]
     level = v[G, r]
+    if d > 8:
+        size *= 8.0 / d  # never more than eight times the largest difference, whatever d
     noise = _ACCEPT * (size + abs(level))
     for i in range(d):
         excess = v[G, i] - level
