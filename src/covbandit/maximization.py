@@ -140,7 +140,7 @@ def solve(theta: F64, sigma: F64, rho: float, caps: F64 | None, start: F64, inde
         # One option at a time is slow if hundreds belong in: unless few do, LAPACK first finds nearly all of them.
         support = np.flatnonzero(start > 0)
         if support.size == 0:
-            limits.insert(0, max(16, d // 8))
+            limits.insert(0, max(40, d // 8))
         elif support.size >= _DENSE_START_FROM:
             limits.insert(0, 0)
     iterations = 0
