@@ -46,7 +46,7 @@ def test_reproduce_writes_figure_results_and_verdicts(tmp_path: Path) -> None:
     assert result.specification["seed"] == 5
     text = (out / "fi-synthetic.md").read_text()
     ratio = result.ratio("OGD", "MC-Empirical")
-    assert f"{ratio.estimate:.3g} [{ratio.low:.3g}, {ratio.high:.3g}] | holds" in text
+    assert f"{ratio.estimate:.4g} [{ratio.low:.4g}, {ratio.high:.4g}] | holds" in text
     assert "--horizon 10000 --replications 6 --seed 5" in text
     assert (out / "fi-synthetic.png").read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in (out / "fi-synthetic.svg").read_text()

@@ -19,7 +19,7 @@ class Interval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
+        return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 
 def half_width(values: F64, axis: int = 0) -> F64:
