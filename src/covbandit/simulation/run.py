@@ -6,8 +6,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -186,14 +187,18 @@ def _gather(
     update: Callable[[int], None],
 ) -> None:
     """Enter replications as they finish; on Ctrl-C or an error stop the others, at once where the flag reaches them."""
-    pending = set(futures)
+    # A queue, not concurrent.futures.wait: that locks all futures in turn, and Ctrl-C in between leaves them locked.
+    finished: SimpleQueue[Future[list[Replication]]] = SimpleQueue()
+    missing = len(futures)
     try:
-        while pending:
-            finished, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
-            for future in finished:
-                for replication in future.result():
+        for future in futures:
+            future.add_done_callback(finished.put)
+        while missing:
+            with suppress(Empty):
+                for replication in finished.get(timeout=0.1).result():
                     done[replication.index] = replication
                     steps[replication.index] = whole
+                missing -= 1
             update(int(steps.sum()))
     except BaseException:
         stop[0] = 1
