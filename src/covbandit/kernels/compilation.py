@@ -26,6 +26,11 @@ config: Any = _numba_config  # its attributes are made at run time
 P = ParamSpec("P")
 R = TypeVar("R")
 
+UNROLLED = 5
+"""The number of options of all the paper's experiments. Kernels of which every simulated round is made take their size
+as an argument and are called with this constant where it is the size: once inlined, their loops are unrolled, a fifth
+of a round's time. Other sizes share the general code; a copy per size would cost every user a second of compilation."""
+
 _ROOMS_WITH_KERNELS = ("kernels", "learners", "simulation")
 _lock = threading.RLock()
 _signatures: dict[int, Any] = {}

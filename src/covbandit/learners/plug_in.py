@@ -6,13 +6,15 @@ weights told last (r: a reference option in it). `absorb_and_track` updates it, 
 the best weights on that support. A decision then only checks that they are the best on the whole simplex; if they are
 not, and after every change of support, the general active set decides.
 
-These kernels index the state directly instead of slicing it, and do in one pass over the inverse all that needs it: at
-d = 5 reference counting and loop set-up would otherwise take longer than the arithmetic.
+These kernels index the state directly instead of slicing it, do in one pass over the inverse all that needs it, and
+are unrolled for the paper's number of options: at d = 5 reference counting and loop set-up would otherwise take longer
+than the arithmetic.
 """
 
 from __future__ import annotations
 
-from covbandit.kernels.compilation import kernel
+from covbandit.kernels.compilation import UNROLLED, kernel
+from covbandit.kernels.moments import update_moments
 from covbandit.kernels.simplex_qp import iteration_limit, maximize_on_simplex
 from covbandit.learners.state import CAP, COUNT, DECIDE, F64, FIRST_INT, FIRST_ROW, LAST, START, TOLD, State
 
@@ -43,8 +45,13 @@ def decide_plug_in(s: State, t: int, w: F64) -> None:
             w[i] = s.v[START, i]
         return
     scale = 2.0 * s.p[RISK_AVERSION] / n
-    if s.v[REFERENCE, 0] > 0.0 and _accept_candidate(s, scale, w):
-        return
+    if s.v[REFERENCE, 0] > 0.0:
+        if w.size == UNROLLED:
+            accepted = _accept_candidate(s, scale, w, UNROLLED)
+        else:
+            accepted = _accept_candidate(s, scale, w, w.size)
+        if accepted:
+            return
     maximize_on_simplex(
         s.v[MEAN],
         s.m[SCATTER],
@@ -60,9 +67,8 @@ def decide_plug_in(s: State, t: int, w: F64) -> None:
 
 
 @kernel()
-def _accept_candidate(s: State, scale: float, w: F64) -> bool:
+def _accept_candidate(s: State, scale: float, w: F64, d: int) -> bool:
     """Write the best weights on the support of the last ones; tell whether they are the best on the whole simplex."""
-    d = w.size
     v = s.v
     m = s.m
     r = int(v[REFERENCE, 0]) - 1
@@ -102,53 +108,73 @@ def absorb_and_track(s: State, w: F64, y: F64) -> None:
     """Take in the rewards y of weights w: moments as `update_moments` does, inverse and candidate in step with them."""
     d = w.size
     v = s.v
+    kept = True  # the support is that of the last round
+    for i in range(d):
+        kept = kept and (w[i] > 0.0) == (v[LAST, i] > 0.0)
+    r = int(v[REFERENCE, 0]) - 1
+    if kept and r >= 0 and s.i[TOLD] & (_AFRESH - 1) != 0:
+        if d == UNROLLED:
+            _update(s, w, y, r, UNROLLED)
+        else:
+            _update(s, w, y, r, d)
+        return
+    n = update_moments(v[MEAN], s.m[SCATTER], v[COUNT, 0], 1.0, y, v[DELTA])
+    for i in range(d):
+        v[COUNT, i] = n
+        v[CANDIDATE, i] = 0.0
+    r = _invert(s, w) if kept else -1
+    v[REFERENCE, 0] = r + 1.0
+    if r >= 0:
+        per = 0.5 * n / s.p[RISK_AVERSION]
+        for b in range(d):
+            side = _advantage(s, b, r, per)
+            for i in range(d):
+                v[CANDIDATE, i] += side * s.m[INVERSE, b, i]
+
+
+@kernel()
+def _update(s: State, w: F64, y: F64, r: int, d: int) -> None:
+    """Take in the rewards of weights on the support whose inverse is known."""
+    v = s.v
     m = s.m
     before = v[COUNT, 0]
     n = before + 1.0
     share = 1.0 / n
-    kept = True  # the support is that of the last round
     for i in range(d):
-        kept = kept and (w[i] > 0.0) == (v[LAST, i] > 0.0)
         delta = y[i] - v[MEAN, i]
         v[DELTA, i] = delta
         v[MEAN, i] += share * delta
         v[COUNT, i] = n
         v[X, i] = 0.0
         v[CANDIDATE, i] = 0.0
+    # M += share δδ' and, for Sherman and Morrison, x = R⁻¹e with e the differences of δ to the reference's
     share *= before
-    r = int(v[REFERENCE, 0]) - 1
-    afresh = r < 0 or s.i[TOLD] & (_AFRESH - 1) == 0
-    shrink = 0.0
-    if kept and not afresh:
-        # M += share δδ' and, for Sherman and Morrison, x = R⁻¹e with e the differences of δ to the reference's
-        inner = 1.0 / share
-        for b in range(d):
-            step = share * v[DELTA, b]
-            e = v[DELTA, b] - v[DELTA, r]
-            for i in range(d):
-                m[SCATTER, b, i] += step * v[DELTA, i]
-                v[X, i] += e * m[INVERSE, b, i]
+    inner = 1.0 / share
+    for b in range(d):
+        step = share * v[DELTA, b]
+        e = v[DELTA, b] - v[DELTA, r]
         for i in range(d):
-            inner += v[X, i] * (v[DELTA, i] - v[DELTA, r])
-        shrink = 1.0 / inner
-    else:
-        for b in range(d):
-            step = share * v[DELTA, b]
-            for i in range(d):
-                m[SCATTER, b, i] += step * v[DELTA, i]
-        r = _invert(s, w) if kept else -1
-        v[REFERENCE, 0] = r + 1.0
-        if r < 0:
-            return
+            m[SCATTER, b, i] += step * v[DELTA, i]
+            v[X, i] += e * m[INVERSE, b, i]
+    for i in range(d):
+        inner += v[X, i] * (v[DELTA, i] - v[DELTA, r])
+    shrink = 1.0 / inner
     per = 0.5 * n / s.p[RISK_AVERSION]
     for b in range(d):
         if w[b] > 0.0:
             e = shrink * v[X, b]
-            side = (v[MEAN, b] - v[MEAN, r]) * per - (m[SCATTER, r, b] - m[SCATTER, r, r])
+            side = _advantage(s, b, r, per)
             for i in range(d):
                 entry = m[INVERSE, b, i] - e * v[X, i]
                 m[INVERSE, b, i] = entry
                 v[CANDIDATE, i] += side * entry
+
+
+@kernel()
+def _advantage(s: State, b: int, r: int, per: float) -> float:
+    """Return option b's entry of the right-hand side R x = side that the candidate solves; `per` is n / 2ρ."""
+    side: float = (s.v[MEAN, b] - s.v[MEAN, r]) * per - (s.m[SCATTER, r, b] - s.m[SCATTER, r, r])
+    return side
 
 
 @kernel()

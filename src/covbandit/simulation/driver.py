@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from covbandit.kernels.compilation import kernel
+from covbandit.kernels.compilation import UNROLLED, kernel
 from covbandit.learners.state import ABSORB, DECIDE, HOLD, HOLD_ROUNDS, LAST, STATE_TYPE, TOLD, State
 
 F64 = NDArray[np.float64]
@@ -39,6 +39,22 @@ _SIGNATURE = types.int64(
     _MATRIX,
     _INTEGERS,
 )
+
+
+@kernel()
+def _loss(w: F64, best: F64, reduced: F64, curvature: F64, away: F64, slope: F64, d: int) -> float:
+    """Return the regret of weights w."""
+    loss = 0.0
+    for i in range(d):
+        away[i] = w[i] - best[i]
+        slope[i] = -reduced[i]
+    for j in range(d):  # by rows, which the compiler vectorises; sums along a row it does not
+        step = away[j]
+        for i in range(j + 1):
+            slope[i] += step * curvature[j, i]
+    for i in range(d):
+        loss += slope[i] * away[i]
+    return loss
 
 
 @kernel(_SIGNATURE)
@@ -94,17 +110,10 @@ def play(
                 w[i] = s.v[HOLD, i]
         else:
             decide(s, t, w)
-        loss = 0.0
-        for i in range(d):
-            away[i] = w[i] - best[i]
-            slope[i] = -reduced[i]
-        for j in range(d):  # by rows, which the compiler vectorises; sums along a row it does not
-            step = away[j]
-            for i in range(j + 1):
-                slope[i] += step * curvature[j, i]
-        for i in range(d):
-            loss += slope[i] * away[i]
-        total += loss
+        if d == UNROLLED:
+            total += _loss(w, best, reduced, curvature, away, slope, UNROLLED)
+        else:
+            total += _loss(w, best, reduced, curvature, away, slope, d)
         if feedback == ALL:
             absorb(s, w, rewards[k])
         elif feedback == CHOSEN:
