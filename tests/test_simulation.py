@@ -137,6 +137,15 @@ def test_regret_and_checkpoints() -> None:
     assert (np.diff(default.regret, axis=2) >= 0).all()
 
 
+@pytest.mark.parametrize("d", [1, 4, 5, 6, 40])  # five options have unrolled code of their own
+def test_regret_is_the_sum_of_the_gaps_of_the_weights_played(d: int) -> None:
+    problem = cb.problems.random(d, "negative", seed=d, risk_aversion=0.7)
+    learner = cb.MCEmpirical(n_options=d, risk_aversion=0.7)
+    r = cb.simulate(problem, learner, 300, 2, checkpoints=range(1, 301), workers=1)
+    for played, regret in zip(r.weights[0], r.regret[0], strict=True):
+        assert np.allclose(regret, np.cumsum([problem.gap(w) for w in played]), rtol=1e-9, atol=1e-14)
+
+
 def test_learners_are_not_changed_and_start_fresh() -> None:
     learner = cb.MCEmpirical(n_options=5, risk_aversion=0.1)
     fresh = cb.simulate(cb.problems.synthetic(), {"it": learner}, 50, 2, workers=1)
