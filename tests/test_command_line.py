@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -72,18 +73,31 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: st
     assert list(tmp_path.iterdir()) == []
 
 
+def _interrupt_on_the_way(command: list[str]) -> tuple[int, str]:
+    """Run a command on a terminal, press Ctrl-C once a tenth is done; return exit status and standard error."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs) as child:
+        os.close(theirs)
+        notes, pressed = "", False
+        while True:
+            try:
+                notes += os.read(ours, 65536).decode(errors="replace")
+            except OSError:  # how Linux says that the other end is closed
+                break
+            if not pressed and re.search(r"[1-9]\d %", notes):
+                child.send_signal(signal.SIGINT)
+                pressed = True
+        status = child.wait(timeout=60)
+    os.close(ours)
+    assert pressed, notes
+    return status, " ".join(notes.split())
+
+
 def test_ctrl_c_keeps_replications_and_the_same_command_continues(tmp_path: Path) -> None:
-    arguments = ["reproduce", "fi-synthetic", "--horizon", "20000", "--replications", "40", "--out", str(tmp_path)]
-    command = [sys.executable, "-m", "covbandit.cli", *arguments]
+    arguments = ["reproduce", "fi-synthetic", "--horizon", "60000", "--replications", "40", "--out", str(tmp_path)]
     partial = tmp_path / "fi-synthetic.partial.npz"
-    for wait in (2.0, 2.5, 3.0, 4.0, 6.0):  # how long compiling or loading takes first differs
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(wait)
-        child.send_signal(signal.SIGINT)
-        _, notes = child.communicate(timeout=60)
-        if partial.exists():
-            break
-    assert child.returncode == 130
+    status, notes = _interrupt_on_the_way([sys.executable, "-m", "covbandit.cli", *arguments])
+    assert status == 130
     assert "replications are kept in" in notes
     assert "the same command continues" in notes
     kept = cb.SimulationResult.load(partial)
@@ -93,7 +107,7 @@ def test_ctrl_c_keeps_replications_and_the_same_command_continues(tmp_path: Path
     assert not partial.exists()
     result = cb.SimulationResult.load(tmp_path / "fi-synthetic.npz")
     fresh = cb.simulate(
-        cb.problems.synthetic(), {"MC-Empirical": cb.MCEmpirical(n_options=5, risk_aversion=0.1)}, 20_000, 40
+        cb.problems.synthetic(), {"MC-Empirical": cb.MCEmpirical(n_options=5, risk_aversion=0.1)}, 60_000, 40
     )
     assert (result.at("MC-Empirical") == fresh.at("MC-Empirical")).all()
 
