@@ -16,7 +16,7 @@ import covbandit as cb
 from covbandit.environments import Environment, Gaussian, Sampler
 from covbandit.kernels.moments import update_moments
 from covbandit.simulation.engine import run_replication
-from covbandit.simulation.plan import Plan, as_checkpoints
+from covbandit.simulation.plan import as_plan
 from covbandit.tables import Table
 
 F64 = npt.NDArray[np.float64]
@@ -48,8 +48,7 @@ def burn_in(d: int) -> int:
 def replication(problem: cb.Problem, horizon: int, environment: Environment | None = None) -> Callable[[int], None]:
     """Return a function that plays whole replications of MC-Empirical, as `simulate` does on one worker."""
     learner = cb.MCEmpirical(n_options=problem.n_options, risk_aversion=problem.risk_aversion)
-    checkpoints = as_checkpoints(None, horizon)
-    plan = Plan(problem, {OURS: learner}, horizon, SEED, environment or Gaussian(), checkpoints)
+    plan = as_plan(problem, learner, horizon, SEED, environment)
 
     def run(rounds: int) -> None:
         assert rounds == horizon

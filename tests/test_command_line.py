@@ -95,13 +95,16 @@ def _interrupt_on_the_way(command: list[str]) -> tuple[int, str]:
 
 def test_ctrl_c_keeps_replications_and_the_same_command_continues(tmp_path: Path) -> None:
     arguments = ["reproduce", "fi-synthetic", "--horizon", "60000", "--replications", "40", "--out", str(tmp_path)]
-    partial = tmp_path / "fi-synthetic.partial.npz"
     status, notes = _interrupt_on_the_way([sys.executable, "-m", "covbandit.cli", *arguments])
     assert status == 130
     assert "replications are kept in" in notes
     assert "the same command continues" in notes
+    (partial,) = tmp_path.glob("fi-synthetic.partial-*.npz")
     kept = cb.SimulationResult.load(partial)
     assert 0 < len(kept.replications) < 40
+    for mistake in (["--workers", "0"], ["--seed", "-1"], ["--horizon", "300"]):  # none of them costs what is kept
+        _covbandit(*arguments, *mistake)
+        assert partial.exists()
     done = _covbandit(*arguments)
     assert done.returncode == 0, done.stderr
     assert not partial.exists()
@@ -112,13 +115,15 @@ def test_ctrl_c_keeps_replications_and_the_same_command_continues(tmp_path: Path
     assert (result.at("MC-Empirical") == fresh.at("MC-Empirical")).all()
 
 
-def test_replications_of_other_settings_are_not_mixed_in(tmp_path: Path) -> None:
+def test_replications_of_other_settings_are_neither_mixed_in_nor_lost(tmp_path: Path) -> None:
     other = cb.simulate(cb.problems.synthetic(), cb.LinearFI(n_options=5), 50, 2)
-    other.save(tmp_path / "fi-synthetic.partial.npz")
+    kept = tmp_path / "fi-synthetic.partial-01234567.npz"
+    other.save(kept)
     done = _covbandit("reproduce", "--horizon", "200", "--replications", "3", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     result = cb.SimulationResult.load(tmp_path / "fi-synthetic.npz")
     assert result.regret.shape[:2] == (6, 3)
+    assert kept.exists()
 
 
 def test_warmup_compiles_into_the_cache(tmp_path: Path) -> None:

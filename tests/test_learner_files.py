@@ -119,3 +119,12 @@ def test_pickling_for_workers_keeps_everything(saved: Path) -> None:
     again = pickle.loads(pickle.dumps(learner))
     assert np.array_equal(learner.ask(), again.ask())
     assert again.rounds_told == 20
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    missing = tmp_path / "no such folder" / "learner.json"
+    with pytest.raises(StateFileError, match=r"cannot write .*learner\.json: No such file or directory"):
+        cb.FixedWeights(n_options=2).save(missing)
+    with pytest.raises(StateFileError, match=r"cannot write .*: Is a directory"):
+        cb.FixedWeights(n_options=2).save(tmp_path)
+    assert list(tmp_path.parent.glob(f".{tmp_path.name}*")) == []

@@ -9,11 +9,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from covbandit.errors import StateFileError
+
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file to write that takes the place of `path` only when everything has reached the disk."""
+    """Open a file to write that takes the place of `path` only when everything has reached the disk.
+
+    Raises
+    ------
+    StateFileError
+        If it cannot be written; `path` is as before.
+    """
     target = Path(path)
+    try:
+        with _temporary(target) as file:
+            yield file
+    except OSError as error:
+        raise StateFileError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _temporary(target: Path) -> Iterator[IO[bytes]]:
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -33,7 +33,7 @@ class NumericalFailure(CovbanditError, ArithmeticError):
 
 
 class StateFileError(CovbanditError, ValueError):
-    """A saved learner or result that is truncated, foreign, damaged or of a newer format."""
+    """A learner or result that cannot be written, or read: truncated, foreign, damaged or of a newer format."""
 
 
 class MissingExtra(CovbanditError, ImportError):

@@ -56,7 +56,8 @@ class Table:
         """Return every value as it is printed."""
         return [[_text(value) for value in row] for row in self.rows]
 
-    def _right(self) -> list[bool]:
+    def right_aligned(self) -> list[bool]:
+        """Return for every column whether it is printed aligned right, as numbers are."""
         return [
             self.align_right or (all(isinstance(row[k], (int, float)) for row in self.rows) and bool(self.rows))
             for k in range(len(self.columns))
@@ -68,7 +69,7 @@ class Table:
         lines = [
             "  ".join(
                 cell.rjust(width) if right else cell.ljust(width)
-                for cell, width, right in zip(row, widths, self._right(), strict=True)
+                for cell, width, right in zip(row, widths, self.right_aligned(), strict=True)
             ).rstrip()
             for row in [self.columns, *cells]
         ]
@@ -86,12 +87,12 @@ class Table:
 
     def to_markdown(self) -> str:
         """Return a Markdown table."""
-        marks = ["---:" if right else ":---" for right in self._right()]
+        marks = ["---:" if right else ":---" for right in self.right_aligned()]
         return "\n".join("| " + " | ".join(row) + " |" for row in [self.columns, marks, *self.cells()])
 
     def to_latex(self) -> str:
         """Return a LaTeX tabular, with booktabs rules."""
-        layout = "".join("r" if right else "l" for right in self._right())
+        layout = "".join("r" if right else "l" for right in self.right_aligned())
         escaped = [
             [
                 cell.replace("\\", r"\textbackslash{}")

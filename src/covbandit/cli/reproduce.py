@@ -51,10 +51,8 @@ def run(
 
 def _print(console: Console, table: Table) -> None:
     shown = RichTable(title=table.title or None, title_justify="left", title_style="", header_style="bold", box=None)
-    columns = table.to_dict()
-    for name, values in columns.items():
-        numeric = all(isinstance(value, (int, float)) for value in values)
-        shown.add_column(name, justify="right" if numeric else "left")
+    for name, right in zip(table.columns, table.right_aligned(), strict=True):
+        shown.add_column(name, justify="right" if right else "left")
     for row in table.cells():
         shown.add_row(*row)
     console.print(shown)

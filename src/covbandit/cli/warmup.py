@@ -12,12 +12,12 @@ from rich.console import Console
 
 from covbandit.kernels.compilation import cache_directory, compile_all, count_kernels
 
-_ROOMS_WITH_KERNELS = ("maximization", "learners", "environments", "simulation")
+_ROOMS_THAT_CALL_KERNELS = ("maximization", "learners", "environments", "simulation")
 _BACKWARDS = "from covbandit.cli.warmup import compile_backwards; compile_backwards()"
 
 
 def _import_rooms() -> None:
-    for room in _ROOMS_WITH_KERNELS:
+    for room in _ROOMS_THAT_CALL_KERNELS:
         importlib.import_module(f"covbandit.{room}")
 
 

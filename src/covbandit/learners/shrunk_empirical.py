@@ -10,11 +10,12 @@ from covbandit import validation
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import update_moments
 from covbandit.learners.base import Hold, Learner
-from covbandit.learners.plug_in import CANDIDATE, DELTA, INVERSE, MEAN, N_WORK_ROWS, SCATTER, WORK_SLAB, decide_plug_in
+from covbandit.learners.plug_in import DELTA, MEAN, N_WORK_ROWS, REFERENCE, SCATTER, WORK_SLAB, decide_plug_in
 from covbandit.learners.state import ABSORB, COUNT, F64, FIRST_ROW, Layout, State
 
-RAW_MEAN = CANDIDATE + 1
-RAW_SCATTER = INVERSE + 1
+# The shrunk covariance does not change by one rank-one term per round, so no inverse is kept: REFERENCE stays 0.
+RAW_MEAN = REFERENCE + 1
+RAW_SCATTER = SCATTER + 1
 
 
 @kernel(ABSORB)
@@ -179,8 +180,8 @@ class ShrunkEmpirical(Learner):
     feedback = "all"
     invariances = frozenset({"scale", "permutation"})
     _layout = Layout(
-        rows=("mean", "reference", "candidate", "raw_mean"),
-        slabs=("scatter", "inverse", "raw_scatter"),
+        rows=("mean", "reference", "raw_mean"),
+        slabs=("scatter", "raw_scatter"),
         scratch_rows=N_WORK_ROWS,
         scratch_slabs=1,
         scratch_ints=2,

@@ -6,10 +6,13 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
-from covbandit.errors import CovbanditError, Interrupted, InvalidInput
+import numpy as np
+
+from covbandit.errors import Interrupted, InvalidInput, StateFileError
 from covbandit.reproduction.claims import Verdict
 from covbandit.reproduction.panels import Panel
 from covbandit.simulation import SimulationResult, simulate
+from covbandit.simulation.plan import as_plan
 from covbandit.tables import Table
 
 
@@ -39,8 +42,8 @@ def reproduce(
 ) -> Report:
     """Run a panel and write ``<name>.png``, ``.svg``, ``.npz`` and ``.md`` into a folder.
 
-    Interrupted by Ctrl-C, it keeps the finished replications in ``<name>.partial.npz``; the same call continues from
-    there.
+    Interrupted by Ctrl-C, it keeps the finished replications in ``<name>.partial-<settings>.npz``; the same call
+    continues from there. Other settings have files of their own.
     """
     horizon = panel.horizon if horizon is None else horizon
     replications = panel.replications if replications is None else replications
@@ -52,17 +55,12 @@ def reproduce(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(f"cannot write to {out}: {error.strerror or error}") from None
-    partial = out / f"{panel.name}.partial.npz"
     problem = panel.problem()
     learners = panel.learners(problem)
-    arguments = (problem, learners, horizon, replications, seed, workers)
+    partial = out / f"{panel.name}.partial-{as_plan(problem, learners, horizon, seed).fingerprint()}.npz"
+    earlier = _load(partial)
     try:
-        result = simulate(*arguments, progress=progress, resume=_earlier(partial))
-    except InvalidInput:
-        if not partial.exists():
-            raise
-        partial.unlink()  # replications of other settings
-        result = simulate(*arguments, progress=progress)
+        result = simulate(problem, learners, horizon, replications, seed, workers, progress=progress, resume=earlier)
     except Interrupted as stopped:
         if isinstance(stopped.partial, SimulationResult):
             stopped.partial.save(partial)
@@ -73,7 +71,8 @@ def reproduce(
                 stopped.partial,
             ) from None
         raise Interrupted("interrupted before the first replication was finished; nothing to keep") from None
-    partial.unlink(missing_ok=True)
+    if earlier is None or np.isin(earlier.replications, result.replications).all():
+        partial.unlink(missing_ok=True)
     verdicts = [claim(result) for claim in panel.claims]
     files = [out / f"{panel.name}{suffix}" for suffix in (".png", ".svg", ".npz", ".md")]
     _draw(panel, result, files[:2])
@@ -83,10 +82,10 @@ def reproduce(
     return report
 
 
-def _earlier(partial: Path) -> SimulationResult | None:
+def _load(partial: Path) -> SimulationResult | None:
     try:
         return SimulationResult.load(partial) if partial.exists() else None
-    except CovbanditError:
+    except StateFileError:  # damaged: there is nothing in it to continue from
         return None
 
 

@@ -16,7 +16,7 @@ from covbandit.simulation.plan import Plan
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
-# A call of the driver costs 0.1 ms, so many rounds at once; but not more rewards than stay in the processor's cache.
+# A call of the driver costs 0.05 ms, so many rounds at once; but not more rewards than stay in the processor's cache.
 _CHUNK_ROUNDS = 16_384
 _CHUNK_NUMBERS = 81_920
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
 from covbandit._version import __version__
-from covbandit.environments import Environment
+from covbandit.environments import Environment, Gaussian
 from covbandit.errors import InvalidInput
 from covbandit.learners import Learner
 from covbandit.learners.files import class_name, plain
@@ -47,6 +49,34 @@ class Plan:
             "seed": self.seed,
             "checkpoints": self.checkpoints.tolist(),
         }
+
+    def fingerprint(self) -> str:
+        """Return eight letters that tell specifications apart, for names of files."""
+        return hashlib.sha256(json.dumps(self.specification(), sort_keys=True).encode()).hexdigest()[:8]
+
+
+def as_plan(
+    problem: Problem,
+    learners: Learner | Mapping[str, Learner] | Sequence[Learner],
+    horizon: int,
+    seed: int = 0,
+    environment: Environment | None = None,
+    checkpoints: ArrayLike | None = None,
+) -> Plan:
+    """Return a plan made of what a user handed in."""
+    if not isinstance(problem, Problem):
+        raise InvalidInput(f"problem must be a Problem, got {type(problem).__name__}")
+    if environment is not None and not isinstance(environment, Environment):
+        raise InvalidInput(f"environment must be an Environment, got {environment!r}")
+    horizon = validation.as_count(horizon, "horizon", 1)
+    return Plan(
+        problem=problem,
+        learners=as_learners(learners, problem),
+        horizon=horizon,
+        seed=validation.as_count(seed, "seed"),
+        environment=environment or Gaussian(),
+        checkpoints=as_checkpoints(checkpoints, horizon),
+    )
 
 
 def versions() -> dict[str, str]:

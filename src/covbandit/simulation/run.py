@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
-from covbandit.environments import Environment, Gaussian
-from covbandit.errors import Interrupted, InvalidInput
+from covbandit.environments import Environment
+from covbandit.errors import Interrupted
 from covbandit.kernels.compilation import ready
 from covbandit.learners import Learner
 from covbandit.problem import Problem
 from covbandit.simulation.driver import play
 from covbandit.simulation.engine import Replication, run_replication
-from covbandit.simulation.plan import Plan, as_checkpoints, as_learners, versions
+from covbandit.simulation.plan import Plan, as_plan, versions
 from covbandit.simulation.result import SimulationResult
 
 I64 = NDArray[np.int64]
@@ -89,19 +89,7 @@ def simulate(
     >>> r.regret.shape[:2], int(r.checkpoints[-1])
     ((1, 4), 1000)
     """
-    if not isinstance(problem, Problem):
-        raise InvalidInput(f"problem must be a Problem, got {type(problem).__name__}")
-    if environment is not None and not isinstance(environment, Environment):
-        raise InvalidInput(f"environment must be an Environment, got {environment!r}")
-    horizon = validation.as_count(horizon, "horizon", 1)
-    plan = Plan(
-        problem=problem,
-        learners=as_learners(learners, problem),
-        horizon=horizon,
-        seed=validation.as_count(seed, "seed"),
-        environment=environment or Gaussian(),
-        checkpoints=as_checkpoints(checkpoints, horizon),
-    )
+    plan = as_plan(problem, learners, horizon, seed, environment, checkpoints)
     wanted = range(validation.as_count(replications, "replications", 1))
     done: dict[int, Replication] = {}
     if resume is not None:
@@ -109,7 +97,7 @@ def simulate(
         done = {r.index: r for r in resume.split() if r.index in wanted}
     missing = [r for r in wanted if r not in done]
     steps = np.zeros(len(wanted), dtype=np.int64)
-    steps[list(done)] = horizon * len(plan.learners)
+    steps[list(done)] = plan.horizon * len(plan.learners)
     try:
         if missing:
             _run(plan, missing, workers, steps, progress, done)
