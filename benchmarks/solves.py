@@ -223,17 +223,7 @@ def measure_solves(rounds: dict[int, int], passes: int, budget: float) -> Sectio
             rows.append(
                 [d, support, name, 1e6 * timing.median, 1e6 * timing.minimum, ratio, f"{gap:.0e}", f"{violation:.0e}"]
             )
-            section.data.append(
-                {
-                    "d": d,
-                    "support": support,
-                    "contestant": name,
-                    "times_covbandit": ratio,
-                    "gap": gap,
-                    "violation": violation,
-                }
-                | timing.to_dict()
-            )
+            section.data.append(_entry(d, support, name, ratio, gap, violation, timing))
         rivals = {peer.name: race[peer.name] for peer in peers if peer.name in race.timings}
         if d == 500 and rivals:
             best = min(rivals, key=lambda name: rivals[name].median)
@@ -242,6 +232,14 @@ def measure_solves(rounds: dict[int, int], passes: int, budget: float) -> Sectio
     columns = ["d", "support", "solver", "µs per solve", "fastest pass", "times covbandit", "gap", "violation"]
     section.tables.append(Table(columns, rows, "The maximiser alone, warm where a solver can be"))
     return section
+
+
+def _entry(
+    d: int, support: int, name: str, ratio: float, gap: float, violation: float, timing: Timing
+) -> dict[str, object]:
+    """Return one row of the JSON file."""
+    row = {"d": d, "support": support, "contestant": name, "times_covbandit": ratio, "gap": gap, "violation": violation}
+    return row | timing.to_dict()
 
 
 def full_support(d: int, seed: int) -> cb.Problem:
@@ -286,17 +284,7 @@ def measure_cold(d: int, instances: int, passes: int, budget: float) -> Section:
         gap, violation = kept.accuracy(solvers[name].answers)
         ratio = timing.median / ours.median
         rows.append([name, 1e3 * timing.median, 1e3 * timing.minimum, ratio, f"{gap:.0e}", f"{violation:.0e}"])
-        section.data.append(
-            {
-                "d": d,
-                "support": support,
-                "contestant": name,
-                "times_covbandit": ratio,
-                "gap": gap,
-                "violation": violation,
-            }
-            | timing.to_dict()
-        )
+        section.data.append(_entry(d, support, name, ratio, gap, violation, timing))
     columns = ["solver", "ms per solve", "fastest pass", "times covbandit", "gap", "violation"]
     section.tables.append(Table(columns, rows, "Cold, every option in the support"))
     rivals = [timing.median for name, timing in race.timings.items() if name != PUBLIC_COLD]

@@ -26,6 +26,7 @@ from peers.interior_point import ClarabelPeer, ClarabelWarmPeer, PiqpPeer, PiqpW
 
 __all__ = ["Peer", "PeerError", "available_peers", "missing_peers"]
 
+# With what to install for each, in the order of the reports.
 _PEERS: tuple[tuple[Callable[[int], Peer], str, str], ...] = (
     (QuadprogPeer, QuadprogPeer.name, "quadprog"),
     (DaqpPeer, DaqpPeer.name, "daqp>=0.10"),

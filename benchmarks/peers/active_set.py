@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
-from peers.base import DenseObjective, FloatArray, PeerError, load
+from peers.base import DenseObjective, FloatArray, PeerError, WarmPeer, load
 
 # Relative ridge for solvers that factorise the Hessian. Rounding costs about eps / ridge and the
 # ridge itself about ridge, so sqrt(eps) balances them: on rank-deficient covariances a smaller one
@@ -60,19 +60,19 @@ class QuadprogPeer:
         if factor is None:
             factor = self._cholesky(covariance, risk_aversion, _RIDGE)
         if factor is None:
-            raise PeerError("quadprog: the Hessian is not positive definite")
+            raise PeerError("the Hessian is not positive definite")
         # Handing over the inverse factor skips quadprog's unblocked factorisation, three times
         # slower than LAPACK's at d = 500.
         inverse, _ = lapack.dtrtri(factor, overwrite_c=1)
         try:
             weights: FloatArray = self._solve_qp(inverse, np.array(mean), self._constraints, self._bounds, 1, True)[0]
         except ValueError as error:
-            raise PeerError(f"quadprog: {error}") from error
+            raise PeerError(str(error)) from error
         return weights
 
 
-class _DaqpProblem(DenseObjective):
-    """Data and settings common to both ways of calling DAQP.
+class _DaqpWorkspace(DenseObjective):
+    """Data, settings and calls of package ``daqp``.
 
     Parameters
     ----------
@@ -96,6 +96,31 @@ class _DaqpProblem(DenseObjective):
         # its default they stop with a gap of 1e-7 to 1e-5.
         self.settings = {"primal_tol": 1e-12, "dual_tol": 1e-12, "eta_prox": 1e-12}
 
+    def start(self) -> Any:
+        """Return a new model, set up on the current buffers."""
+        model = self.daqp.Model()
+        model.settings = self.settings
+        flag, _ = model.setup(self.hessian, self.linear, *self.constraints)
+        if flag < 0:
+            raise PeerError(f"set-up flag {flag}")
+        return model
+
+    def update(self, model: Any) -> None:
+        """Hand the current buffers to a model that has solved an earlier problem."""
+        flag = model.update(H=self.hessian, f=self.linear)
+        if flag < 0:
+            raise PeerError(f"update flag {flag}")
+
+    def run(self, model: Any) -> FloatArray:
+        """Solve, and return the weights."""
+        return self.vouched(*model.solve())
+
+    def vouched(self, weights: FloatArray, _: float, flag: int, __: Any) -> FloatArray:
+        """Return the weights of an answer, if DAQP vouches for them."""
+        if flag <= 0:
+            raise PeerError(f"exit flag {flag}")
+        return weights
+
 
 class DaqpPeer:
     """Dual active-set method, package ``daqp``, started afresh at each call.
@@ -111,65 +136,23 @@ class DaqpPeer:
     warm = False
 
     def __init__(self, d: int) -> None:
-        self._problem = _DaqpProblem(d)
+        self._workspace = _DaqpWorkspace(d)
 
     def solve(self, mean: FloatArray, covariance: FloatArray, risk_aversion: float) -> FloatArray:
         """Return the weights that the solver reports; see `Peer.solve`."""
-        problem = self._problem
-        problem.fill(mean, covariance, risk_aversion)
-        weights: FloatArray
-        weights, _, flag, _ = problem.daqp.solve(
-            problem.hessian, problem.linear, *problem.constraints, **problem.settings
+        workspace = self._workspace
+        workspace.fill(mean, covariance, risk_aversion)
+        # One call without a model is DAQP's own way for a single problem.
+        return workspace.vouched(
+            *workspace.daqp.solve(workspace.hessian, workspace.linear, *workspace.constraints, **workspace.settings)
         )
-        if flag <= 0:
-            raise PeerError(f"daqp: exit flag {flag}")
-        return weights
 
 
-class DaqpWarmPeer:
-    """Dual active-set method, package ``daqp``, started from the previous active set.
-
-    Parameters
-    ----------
-    d : int
-        Number of options.
-    """
+class DaqpWarmPeer(WarmPeer):
+    """Dual active-set method, package ``daqp``, started from the previous active set."""
 
     name = "daqp-warm"
     note = (
         "workspace and active set kept; a new Hessian is still factorised, so only the active-set iterations are saved"
     )
-    warm = True
-
-    def __init__(self, d: int) -> None:
-        self._problem = _DaqpProblem(d)
-        self._model: Any = None
-
-    def _start(self) -> None:
-        """Set up a fresh workspace on the current buffers."""
-        problem = self._problem
-        self._model = problem.daqp.Model()
-        self._model.settings = problem.settings
-        flag, _ = self._model.setup(problem.hessian, problem.linear, *problem.constraints)
-        if flag < 0:
-            self._model = None
-            raise PeerError(f"daqp-warm: set-up flag {flag}")
-
-    def solve(self, mean: FloatArray, covariance: FloatArray, risk_aversion: float) -> FloatArray:
-        """Return the weights that the solver reports; see `Peer.solve`."""
-        problem = self._problem
-        problem.fill(mean, covariance, risk_aversion)
-        weights: FloatArray
-        if self._model is not None:
-            flag = self._model.update(H=problem.hessian, f=problem.linear)
-            if flag >= 0:
-                weights, _, flag, _ = self._model.solve()
-                if flag > 0:
-                    return weights
-        # First call, or the old active set led nowhere: a user would start again from scratch.
-        self._start()
-        weights, _, flag, _ = self._model.solve()
-        if flag <= 0:
-            self._model = None
-            raise PeerError(f"daqp-warm: exit flag {flag}")
-        return weights
+    workspace = _DaqpWorkspace

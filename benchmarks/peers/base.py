@@ -1,11 +1,11 @@
-"""What all adapters share: the protocol, loading with a least version, and the dense objective."""
+"""What adapters share: the protocol, loading with a least version, the dense objective, cold and warm solves."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.metadata
 from types import ModuleType
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -109,3 +109,81 @@ class DenseObjective:
         """Write the objective into the buffers."""
         np.multiply(covariance, 2.0 * risk_aversion, out=self.hessian)
         np.negative(mean, out=self.linear)
+
+
+class Workspace(Protocol):
+    """A solver's data for problems of one dimension, and how it is called."""
+
+    def fill(self, mean: FloatArray, covariance: FloatArray, risk_aversion: float) -> None:
+        """Write the objective into the buffers."""
+        ...
+
+    def start(self) -> Any:
+        """Return a new solver, set up on the current buffers."""
+        ...
+
+    def update(self, solver: Any) -> None:
+        """Hand the current buffers to a solver that has solved an earlier problem."""
+        ...
+
+    def run(self, solver: Any) -> FloatArray:
+        """Solve, and return weights that are the caller's own; raise `PeerError` if the solver has none."""
+        ...
+
+
+class ColdPeer:
+    """A peer that sets its solver up at each call.
+
+    Parameters
+    ----------
+    d : int
+        Number of options.
+    """
+
+    name: str
+    note: str
+    warm = False
+    workspace: ClassVar[type[Any]]
+
+    def __init__(self, d: int) -> None:
+        self._workspace: Workspace = self.workspace(d)
+
+    def solve(self, mean: FloatArray, covariance: FloatArray, risk_aversion: float) -> FloatArray:
+        """Return the weights that the solver reports; see `Peer.solve`."""
+        self._workspace.fill(mean, covariance, risk_aversion)
+        return self._workspace.run(self._workspace.start())
+
+
+class WarmPeer:
+    """A peer whose solver is kept from call to call and updated in place.
+
+    Parameters
+    ----------
+    d : int
+        Number of options.
+    """
+
+    name: str
+    note: str
+    warm = True
+    workspace: ClassVar[type[Any]]
+
+    def __init__(self, d: int) -> None:
+        self._workspace: Workspace = self.workspace(d)
+        self._solver: Any = None
+
+    def solve(self, mean: FloatArray, covariance: FloatArray, risk_aversion: float) -> FloatArray:
+        """Return the weights that the solver reports; see `Peer.solve`."""
+        workspace = self._workspace
+        workspace.fill(mean, covariance, risk_aversion)
+        if self._solver is not None:
+            try:
+                workspace.update(self._solver)
+                return workspace.run(self._solver)
+            except PeerError:
+                # What an earlier problem left does not suit this one: a user would start again from scratch.
+                self._solver = None
+        solver = workspace.start()
+        weights = workspace.run(solver)
+        self._solver = solver
+        return weights

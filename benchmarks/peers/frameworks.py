@@ -55,9 +55,9 @@ class CvxpyPeer:
             # enforce_dpp turns a silent recompilation at every call into an error.
             self._problem.solve(solver=self._cvxpy.CLARABEL, enforce_dpp=True, **CLARABEL_SETTINGS)
         except self._cvxpy.SolverError as error:
-            raise PeerError(f"cvxpy: {error}") from error
+            raise PeerError(str(error)) from error
         if self._weights.value is None:
-            raise PeerError(f"cvxpy: {self._problem.status}")
+            raise PeerError(self._problem.status)
         return np.array(self._weights.value)
 
 
@@ -140,8 +140,5 @@ class SkfolioPeer:
         try:
             self._model.fit(self._returns)
         except self._failure as error:
-            raise PeerError(f"skfolio: {error}") from error
+            raise PeerError(str(error)) from error
         return np.array(self._model.weights_)
-
-
-# What to install for each adapter, in the order of the reports.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from peers.base import TOLERANCE, DenseObjective, FloatArray, PeerError, load
+from peers.base import TOLERANCE, ColdPeer, DenseObjective, FloatArray, PeerError, WarmPeer, load
 
 CLARABEL_SETTINGS: dict[str, Any] = {
     "max_threads": 1,
@@ -17,8 +17,8 @@ CLARABEL_SETTINGS: dict[str, Any] = {
 }
 
 
-class _PiqpProblem(DenseObjective):
-    """Data and settings common to both ways of calling PIQP.
+class _PiqpWorkspace(DenseObjective):
+    """Data, settings and calls of package ``piqp``.
 
     Parameters
     ----------
@@ -48,78 +48,38 @@ class _PiqpProblem(DenseObjective):
         solver.setup(self.hessian.T, self.linear, self.row, self.one, x_l=self.lower)
         return solver
 
-    def run(self, solver: Any) -> FloatArray | None:
+    def update(self, solver: Any) -> None:
+        """Hand the current buffers to a solver that has solved an earlier problem."""
+        solver.update(P=self.hessian.T, c=self.linear)
+
+    def run(self, solver: Any) -> FloatArray:
         """Solve, and return the weights if the solver vouches for them."""
         if solver.solve() != self.piqp.PIQP_SOLVED:
-            return None
+            raise PeerError(str(solver.result.info.status))
         # The result is a view of the solver's memory, overwritten by its next solve.
         return np.array(solver.result.x)
 
 
-class PiqpPeer:
-    """Proximal interior-point method, dense interface of package ``piqp``, set up at each call.
-
-    Parameters
-    ----------
-    d : int
-        Number of options.
-    """
+class PiqpPeer(ColdPeer):
+    """Proximal interior-point method, dense interface of package ``piqp``, set up at each call."""
 
     name = "piqp"
     note = "dense, cold; tolerances 1e-12"
-    warm = False
-
-    def __init__(self, d: int) -> None:
-        self._problem = _PiqpProblem(d)
-
-    def solve(self, mean: FloatArray, covariance: FloatArray, risk_aversion: float) -> FloatArray:
-        """Return the weights that the solver reports; see `Peer.solve`."""
-        self._problem.fill(mean, covariance, risk_aversion)
-        solver = self._problem.start()
-        weights = self._problem.run(solver)
-        if weights is None:
-            raise PeerError(f"piqp: {solver.result.info.status}")
-        return weights
+    workspace = _PiqpWorkspace
 
 
-class PiqpWarmPeer:
-    """Proximal interior-point method, dense interface of package ``piqp``, updated in place.
-
-    Parameters
-    ----------
-    d : int
-        Number of options.
-    """
+class PiqpWarmPeer(WarmPeer):
+    """Proximal interior-point method, dense interface of package ``piqp``, updated in place."""
 
     name = "piqp-warm"
     note = (
         "dense; workspace and scaling kept, but iterations start afresh, as interior-point methods do; tolerances 1e-12"
     )
-    warm = True
-
-    def __init__(self, d: int) -> None:
-        self._problem = _PiqpProblem(d)
-        self._solver: Any = None
-
-    def solve(self, mean: FloatArray, covariance: FloatArray, risk_aversion: float) -> FloatArray:
-        """Return the weights that the solver reports; see `Peer.solve`."""
-        problem = self._problem
-        problem.fill(mean, covariance, risk_aversion)
-        if self._solver is not None:
-            self._solver.update(P=problem.hessian.T, c=problem.linear)
-            weights = problem.run(self._solver)
-            if weights is not None:
-                return weights
-        # First call, or the scaling of an earlier problem does not suit this one.
-        self._solver = problem.start()
-        weights = problem.run(self._solver)
-        if weights is None:
-            raise PeerError(f"piqp-warm: {self._solver.result.info.status}")
-        return weights
+    workspace = _PiqpWorkspace
 
 
-class _ClarabelProblem:
-    """Data and settings common to both ways of calling Clarabel.
+class _ClarabelWorkspace:
+    """Data, settings and calls of package ``clarabel``.
 
     Parameters
     ----------
@@ -169,66 +129,32 @@ class _ClarabelProblem:
             self._settings,
         )
 
-    def run(self, solver: Any, name: str) -> FloatArray:
+    def update(self, solver: Any) -> None:
+        """Hand the current buffers to a solver that has solved an earlier problem."""
+        solver.update(P=self.hessian.data, q=self.linear)
+
+    def run(self, solver: Any) -> FloatArray:
         """Solve, and return the weights."""
         solution = solver.solve()
         if solution.status not in self._accepted:
-            raise PeerError(f"{name}: {solution.status}")
+            raise PeerError(str(solution.status))
         return np.array(solution.x)
 
 
-class ClarabelPeer:
-    """Interior-point method, direct interface of package ``clarabel``, set up at each call.
-
-    Parameters
-    ----------
-    d : int
-        Number of options.
-    """
+class ClarabelPeer(ColdPeer):
+    """Interior-point method, direct interface of package ``clarabel``, set up at each call."""
 
     name = "clarabel"
     note = "direct interface, sparse upper triangle, cold; tolerances 1e-12"
-    warm = False
-
-    def __init__(self, d: int) -> None:
-        self._problem = _ClarabelProblem(d)
-
-    def solve(self, mean: FloatArray, covariance: FloatArray, risk_aversion: float) -> FloatArray:
-        """Return the weights that the solver reports; see `Peer.solve`."""
-        self._problem.fill(mean, covariance, risk_aversion)
-        return self._problem.run(self._problem.start(), self.name)
+    workspace = _ClarabelWorkspace
 
 
-class ClarabelWarmPeer:
-    """Interior-point method, direct interface of package ``clarabel``, updated in place.
-
-    Parameters
-    ----------
-    d : int
-        Number of options.
-    """
+class ClarabelWarmPeer(WarmPeer):
+    """Interior-point method, direct interface of package ``clarabel``, updated in place."""
 
     name = "clarabel-warm"
     note = (
         "direct interface; symbolic factorisation and scaling kept, but iterations start "
         "afresh, as interior-point methods do; tolerances 1e-12"
     )
-    warm = True
-
-    def __init__(self, d: int) -> None:
-        self._problem = _ClarabelProblem(d)
-        self._solver: Any = None
-
-    def solve(self, mean: FloatArray, covariance: FloatArray, risk_aversion: float) -> FloatArray:
-        """Return the weights that the solver reports; see `Peer.solve`."""
-        problem = self._problem
-        problem.fill(mean, covariance, risk_aversion)
-        if self._solver is not None:
-            self._solver.update(P=problem.hessian.data, q=problem.linear)
-            try:
-                return problem.run(self._solver, self.name)
-            except PeerError:
-                # The scaling of an earlier problem does not suit this one: start again below.
-                self._solver = None
-        self._solver = problem.start()
-        return problem.run(self._solver, self.name)
+    workspace = _ClarabelWorkspace
