@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from covbandit.allocation import allocator as allocator
     from covbandit.errors import CovbanditError as CovbanditError
     from covbandit.learners import OGD as OGD
+    from covbandit.learners import Explanation as Explanation
     from covbandit.learners import FixedWeights as FixedWeights
     from covbandit.learners import Learner as Learner
     from covbandit.learners import LinearFI as LinearFI
@@ -42,6 +43,7 @@ _ROOMS = {
     "Allocator": "allocation",
     "allocator": "allocation",
     "CovbanditError": "errors",
+    "Explanation": "learners",
     "FixedWeights": "learners",
     "Learner": "learners",
     "LinearFI": "learners",

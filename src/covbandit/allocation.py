@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from covbandit import validation
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.learners import Learner, MCEmpirical, ShrunkEmpirical, load_learner
+from covbandit.learners import Explanation, Learner, MCEmpirical, ShrunkEmpirical, load_learner
 
 ByName = Mapping[str, float] | ArrayLike
 """One number per option: a mapping by option name, or a sequence in option order."""
@@ -94,6 +94,13 @@ class Allocator:
         """
         played = validation.in_option_order(weights, self._options, "weight", default=0.0)
         self._learner.tell(played, validation.in_option_order(outcome, self._options, "outcome"))
+
+    def explain(self) -> Explanation:
+        """Say why: what each option contributes to the mean and the risk of the weights proposed now.
+
+        See `Learner.explain`.
+        """
+        return self._learner.explain()
 
     def save(self, path: str | Path) -> None:
         """Write everything as versioned text; `Allocator.load` gives one whose next ask is bit-identical."""

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
+    """Return a value as a table prints it; None, which stands for unknown, as a dash."""
+    if value is None:
+        return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -29,7 +32,7 @@ class Table:
     columns : sequence of str
         Headings.
     rows : sequence of sequences
-        Strings, numbers or booleans.
+        Strings, numbers or booleans; None where a value is unknown.
     title : str
         Printed above.
     align_right : bool
@@ -54,12 +57,12 @@ class Table:
 
     def cells(self) -> list[list[str]]:
         """Return every value as it is printed."""
-        return [[_text(value) for value in row] for row in self.rows]
+        return [[as_text(value) for value in row] for row in self.rows]
 
     def right_aligned(self) -> list[bool]:
         """Return for every column whether it is printed aligned right, as numbers are."""
         return [
-            self.align_right or (all(isinstance(row[k], (int, float)) for row in self.rows) and bool(self.rows))
+            self.align_right or (all(isinstance(row[k], int | float | None) for row in self.rows) and bool(self.rows))
             for k in range(len(self.columns))
         ]
 

@@ -1,6 +1,7 @@
 """Learners: one algorithm, one file."""
 
 from covbandit.learners.base import Learner
+from covbandit.learners.explanation import Estimates, Explanation
 from covbandit.learners.files import load_learner
 from covbandit.learners.fixed_weights import FixedWeights
 from covbandit.learners.linear_fi import LinearFI
@@ -8,4 +9,14 @@ from covbandit.learners.mc_empirical import MCEmpirical
 from covbandit.learners.ogd import OGD
 from covbandit.learners.shrunk_empirical import ShrunkEmpirical
 
-__all__ = ["OGD", "FixedWeights", "Learner", "LinearFI", "MCEmpirical", "ShrunkEmpirical", "load_learner"]
+__all__ = [
+    "OGD",
+    "Estimates",
+    "Explanation",
+    "FixedWeights",
+    "Learner",
+    "LinearFI",
+    "MCEmpirical",
+    "ShrunkEmpirical",
+    "load_learner",
+]

@@ -16,6 +16,7 @@ from covbandit import validation
 from covbandit.errors import InvalidInput, Unsupported
 from covbandit.kernels.compilation import ready
 from covbandit.learners import files
+from covbandit.learners.explanation import Estimates, Explanation, explain
 from covbandit.learners.state import (
     ACTIVE,
     CAP,
@@ -42,7 +43,8 @@ class Learner(ABC):
     A subclass states its `feedback` and either names two compiled kernels (`_layout`, `_decide_kernel`,
     `_absorb_kernel`) or, slower but in plain Python, overrides `_initialize`, `_decide` and `_absorb` and keeps what it
     learns in the dictionary ``self.statistics`` (numbers, strings, lists and arrays). Either way it runs in `simulate`,
-    saves and loads.
+    saves and loads. It may override `_estimates` to return the `Estimates` that it believes in; without that, `explain`
+    shows weights and counts alone.
 
     Each constructor argument must be kept as an attribute of the same name: that is how learners are cloned and saved.
 
@@ -117,6 +119,10 @@ class Learner(ABC):
     def _absorb(self, weights: F64, observation: F64) -> None:
         """Update ``self.statistics`` (plain-Python learners)."""
         raise Unsupported(f"{type(self).__name__} defines neither kernels nor _absorb")
+
+    def _estimates(self) -> Estimates:
+        """Return the moments and widths that `explain` shows; by default nothing is known."""
+        return Estimates()
 
     def _merge(self, other: Self) -> None:
         """Add another learner's statistics to one's own, before the books are added."""
@@ -216,6 +222,31 @@ class Learner(ABC):
         except BaseException:
             self._restore(before)
             raise
+
+    def explain(self) -> Explanation:
+        """Say why: what each option contributes to the mean and the risk of the weights that `ask` proposes now.
+
+        Pure, like asking. All figures are the learner's own estimates.
+
+        Returns
+        -------
+        Explanation
+            Prints as a table, and turns into a dictionary or a data frame.
+
+        Examples
+        --------
+        >>> import covbandit as cb
+        >>> learner = cb.MCEmpirical(n_options=2, risk_aversion=0.5, options=["SPY", "TLT"])
+        >>> learner.tell_many([[0.5, 0.5]] * 3, [[1.0, 0.0], [0.0, 0.75], [0.5, 0.45]])
+        >>> learner.explain()
+        MCEmpirical, 3 rounds told
+        estimated mean 0.4625, variance 0.01995, standard deviation 0.1412
+        width: standard error of the mean
+        option  weight  mean contribution  risk contribution  count   width
+        SPY     0.6254             0.3127             0.0359      3  0.2887
+        TLT     0.3746             0.1498           -0.01595      3  0.2179
+        """
+        return explain(type(self).__name__, self.rounds_told, self.options, self.ask(), self.counts, self._estimates())
 
     def reset(self) -> None:
         """Forget everything told."""

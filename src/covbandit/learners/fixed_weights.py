@@ -10,7 +10,9 @@ from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import kernel
 from covbandit.learners.base import Hold, Learner
-from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, START, Layout, State
+from covbandit.learners.explanation import Estimates
+from covbandit.learners.observed_moments import MOMENTS, absorb_moments, observed_estimates
+from covbandit.learners.state import DECIDE, F64, START, State
 from covbandit.problem import Problem
 
 
@@ -18,12 +20,6 @@ from covbandit.problem import Problem
 def _decide(s: State, t: int, w: F64) -> None:
     for i in range(w.size):
         w[i] = s.v[START, i]
-
-
-@kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
-    for i in range(w.size):
-        s.v[COUNT, i] += 1.0
 
 
 class FixedWeights(Learner):
@@ -51,9 +47,9 @@ class FixedWeights(Learner):
 
     feedback = "all"
     invariances = frozenset({"scale"})
-    _layout = Layout()
+    _layout = MOMENTS
     _decide_kernel = _decide
-    _absorb_kernel = _absorb
+    _absorb_kernel = absorb_moments
 
     def __init__(
         self,
@@ -82,6 +78,9 @@ class FixedWeights(Learner):
         super().reset()
         if self.weights is not None:
             self._state.v[START] = self.weights
+
+    def _estimates(self) -> Estimates:
+        return observed_estimates(self._state)
 
     def mismatch(self, problem: Problem) -> str | None:
         """Say why this learner must not play a problem: any whose caps its weights respect will do."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from covbandit.kernels.compilation import kernel
-from covbandit.kernels.moments import update_mean
 from covbandit.learners.base import Hold, Learner
-from covbandit.learners.state import ABSORB, CAP, COUNT, DECIDE, F64, FIRST_ROW, START, Layout, State
-
-MEAN = FIRST_ROW
+from covbandit.learners.explanation import Estimates
+from covbandit.learners.observed_moments import MEAN, MOMENTS, absorb_moments, observed_estimates
+from covbandit.learners.state import CAP, COUNT, DECIDE, F64, START, State
 
 
 @kernel(DECIDE)
@@ -24,13 +23,6 @@ def _decide(s: State, t: int, w: F64) -> None:
         if s.v[CAP, i] > 0.0 and (best < 0 or s.v[MEAN, i] > s.v[MEAN, best]):
             best = i
     w[best] = 1.0
-
-
-@kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
-    update_mean(s.v[MEAN], s.v[COUNT, 0] + 1.0, y)
-    for i in range(w.size):
-        s.v[COUNT, i] += 1.0
 
 
 class LinearFI(Learner):
@@ -57,9 +49,9 @@ class LinearFI(Learner):
 
     feedback = "all"
     invariances = frozenset({"scale", "permutation"})
-    _layout = Layout(rows=("mean",))
+    _layout = MOMENTS
     _decide_kernel = _decide
-    _absorb_kernel = _absorb
+    _absorb_kernel = absorb_moments
 
     def __init__(
         self,
@@ -70,3 +62,6 @@ class LinearFI(Learner):
         hold: Hold | None = None,
     ) -> None:
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
+
+    def _estimates(self) -> Estimates:
+        return observed_estimates(self._state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import expm1, log
 from typing import Self
 
 from numpy.typing import ArrayLike
@@ -12,6 +13,7 @@ from covbandit.errors import InvalidInput, Unsupported
 from covbandit.kernels.compilation import UNROLLED, kernel
 from covbandit.kernels.moments import merge_moments, update_moments
 from covbandit.learners.base import Hold, Learner
+from covbandit.learners.explanation import STANDARD_ERROR, Estimates
 from covbandit.learners.plug_in import (
     DELTA,
     MEAN,
@@ -124,6 +126,15 @@ class MCEmpirical(Learner):
     def _parameters(self) -> Sequence[float]:
         assert self.risk_aversion is not None
         return self.risk_aversion, 1.0 if self.half_life is None else 0.5 ** (1 / self.half_life)
+
+    def _estimates(self) -> Estimates:
+        s = self._state
+        moments = s.v[MEAN], s.m[SCATTER], float(s.v[COUNT, 0])
+        if self.half_life is None:
+            return Estimates.from_moments(*moments)
+        squared = -2 * log(2) / self.half_life  # the logarithm of KEEP²
+        squares = expm1(self.rounds_told * squared) / expm1(squared)
+        return Estimates.from_moments(*moments, squares, f"{STANDARD_ERROR}, old observations counting less")
 
     def _merge(self, other: Self) -> None:
         if self.half_life is not None:

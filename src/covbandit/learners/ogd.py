@@ -13,6 +13,7 @@ from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import update_moments
 from covbandit.kernels.projection import project_on_simplex
 from covbandit.learners.base import Hold, Learner
+from covbandit.learners.explanation import Estimates
 from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, FIRST_ROW, START, TOLD, Layout, State
 
 DELTA = FIRST_ROW  # scratch
@@ -142,3 +143,7 @@ class OGD(Learner):
         assert self.risk_aversion is not None
         strong = 2 * self.risk_aversion * self.curvature if self.curvature is not None else 0.0
         return self.risk_aversion, float(self.gradient == "plugin"), strong
+
+    def _estimates(self) -> Estimates:
+        s = self._state
+        return Estimates.from_moments(s.v[MEAN], s.m[SCATTER], float(s.v[COUNT, 0]))

@@ -10,6 +10,7 @@ from covbandit import validation
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import update_moments
 from covbandit.learners.base import Hold, Learner
+from covbandit.learners.explanation import STANDARD_ERROR, Estimates
 from covbandit.learners.plug_in import DELTA, MEAN, N_WORK_ROWS, REFERENCE, SCATTER, WORK_SLAB, decide_plug_in
 from covbandit.learners.state import ABSORB, COUNT, F64, FIRST_ROW, Layout, State
 
@@ -204,3 +205,11 @@ class ShrunkEmpirical(Learner):
     def _parameters(self) -> Sequence[float]:
         assert self.risk_aversion is not None
         return (self.risk_aversion,)
+
+    def _estimates(self) -> Estimates:
+        kind = f"{STANDARD_ERROR}, from shrunk variances"
+        n, mean = float(self._state.v[COUNT, 0]), self._state.v[MEAN]
+        if n < 2:  # the variance that stands in after one round is no estimate of an option's own
+            return Estimates(mean if n else None, width_kind=kind)
+        covariance = self._state.m[SCATTER] / n
+        return Estimates(mean, covariance, np.sqrt(covariance.diagonal() / n), kind)

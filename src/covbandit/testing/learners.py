@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -114,6 +115,30 @@ class LearnerConformance(ABC):
         learner.ask(outstanding=3)
         assert np.array_equal(first, learner.ask())
         assert describe(learner) == before
+
+    def test_explanation_agrees_with_the_learner(self) -> None:
+        """Explaining changes nothing, explains what is asked, and its contributions sum to its totals."""
+        for n in (0, 1, self.history):
+            learner = self.make()
+            asked = self.play(learner, self.rewards(learner, n))
+            before = describe(learner)
+            explanation = learner.explain()
+            assert describe(learner) == before
+            assert explanation.rounds == n
+            assert np.array_equal(explanation.weights, learner.ask())
+            assert np.array_equal(explanation.counts, learner.counts)
+            seen = np.full(learner.n_options, n) if learner.feedback == "all" else (asked > 0).sum(axis=0)
+            assert (learner.counts <= seen + 1e-9).all()  # with forgetting, less
+            for total, contributions in (
+                (explanation.mean, explanation.mean_contributions),
+                (explanation.variance, explanation.risk_contributions),
+            ):
+                assert len(contributions) == learner.n_options
+                if total is not None:
+                    known = [value for value in contributions if value is not None]
+                    assert abs(sum(known) - total) <= 1e-12 * (1 + np.abs(known).sum())
+            as_data = explanation.to_dict()
+            assert json.loads(json.dumps(as_data, allow_nan=False)) == as_data
 
     def test_clone_is_independent(self) -> None:
         """A clone knows the same and then goes its own way."""
