@@ -11,6 +11,9 @@ are passed in the layout that the solver reads without copying, and tolerances a
 that the solver reaches dependably. Weights are returned as the solver gave them: they are neither
 clipped, renormalised nor polished, so a caller measures the accuracy that the solver delivers.
 
+`peers.scip` and `peers.semicontinuous` are about weights that are each zero or at least some ``c``;
+their peers are made one by one, since they need that ``c`` and not all solve the same problem.
+
 Settings that a solver offers for threads are set to one. The BLAS behind NumPy and SciPy is not
 touched here; set ``OPENBLAS_NUM_THREADS=1`` before starting Python.
 """

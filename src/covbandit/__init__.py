@@ -18,15 +18,20 @@ if TYPE_CHECKING:
     from covbandit.allocation import Allocator as Allocator
     from covbandit.allocation import allocator as allocator
     from covbandit.errors import CovbanditError as CovbanditError
+    from covbandit.learners import MCUCB as MCUCB
     from covbandit.learners import OGD as OGD
+    from covbandit.learners import OLSUCBC as OLSUCBC
     from covbandit.learners import Explanation as Explanation
     from covbandit.learners import FixedWeights as FixedWeights
     from covbandit.learners import Learner as Learner
     from covbandit.learners import LinearFI as LinearFI
     from covbandit.learners import MCEmpirical as MCEmpirical
+    from covbandit.learners import MCUCBGamma as MCUCBGamma
+    from covbandit.learners import PairUCB as PairUCB
     from covbandit.learners import ShrunkEmpirical as ShrunkEmpirical
     from covbandit.learners import load_learner as load_learner
     from covbandit.maximization import Optimum as Optimum
+    from covbandit.maximization import maximize_optimistic as maximize_optimistic
     from covbandit.maximization import maximize_utility as maximize_utility
     from covbandit.problem import Problem as Problem
     from covbandit.risk import RiskPath as RiskPath
@@ -48,10 +53,15 @@ _ROOMS = {
     "Learner": "learners",
     "LinearFI": "learners",
     "MCEmpirical": "learners",
+    "MCUCB": "learners",
+    "MCUCBGamma": "learners",
     "OGD": "learners",
+    "OLSUCBC": "learners",
+    "PairUCB": "learners",
     "ShrunkEmpirical": "learners",
     "load_learner": "learners",
     "Optimum": "maximization",
+    "maximize_optimistic": "maximization",
     "maximize_utility": "maximization",
     "Problem": "problem",
     "RiskPath": "risk",

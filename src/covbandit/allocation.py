@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import nan
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from covbandit import validation
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.learners import Explanation, Learner, MCEmpirical, ShrunkEmpirical, load_learner
+from covbandit.learners import Explanation, Learner, MCEmpirical, PairUCB, ShrunkEmpirical, load_learner
 
 ByName = Mapping[str, float] | ArrayLike
 """One number per option: a mapping by option name, or a sequence in option order."""
@@ -22,7 +23,7 @@ class Allocator:
     Parameters
     ----------
     learner : Learner
-        Any learner with ``options`` that sees every option's reward.
+        Any learner with ``options`` that sees every option's reward, or the chosen ones'.
 
     Examples
     --------
@@ -84,8 +85,9 @@ class Allocator:
             What was played, which need not be what was asked; it must sum to one. Options that a mapping does not name
             have weight zero.
         outcome : mapping or sequence
-            The reward of every option per unit of weight, whether it was played or not. None may be missing: a
-            reward that is not known is not a reward of zero.
+            The reward of every option per unit of weight, whether it was played or not; with feedback ``"chosen"``,
+            of exactly those options that have weight (in a sequence, NaN stands for the others). None of these may be
+            missing: a reward that is not known is not a reward of zero.
 
         Raises
         ------
@@ -93,7 +95,8 @@ class Allocator:
             If anything cannot be used; nothing has changed then.
         """
         played = validation.in_option_order(weights, self._options, "weight", default=0.0)
-        self._learner.tell(played, validation.in_option_order(outcome, self._options, "outcome"))
+        unnamed = nan if self._learner.feedback == "chosen" else None
+        self._learner.tell(played, validation.in_option_order(outcome, self._options, "outcome", default=unnamed))
 
     def explain(self) -> Explanation:
         """Say why: what each option contributes to the mean and the risk of the weights proposed now.
@@ -136,16 +139,18 @@ def allocator(
     ----------
     options : sequence of str
         The options' names.
-    feedback : {"all"}
-        What is seen of each round: with ``"all"``, every option's reward, played or not. The learner is then
-        `ShrunkEmpirical`, or `MCEmpirical` if weights are capped. ``"chosen"`` and ``"total"`` are not available in
-        this version.
+    feedback : {"all", "chosen"}
+        What is seen of each round: with ``"all"``, every option's reward, played or not; the learner is then
+        `ShrunkEmpirical`, or `MCEmpirical` if weights are capped. With ``"chosen"``, the rewards of the options that
+        have weight; the learner is then `PairUCB`. ``"total"`` is not available in this version.
     risk_aversion : float
         ρ ≥ 0: mean given up per unit of variance, in 1 / (unit of reward). `choose_risk_aversion` helps to find it.
-    min_weight : None
-        Weights that are zero or at least c are not supported yet.
+    min_weight : float, optional
+        c: every weight is zero or at least c. With feedback ``"chosen"`` it is what makes a choice: without it a speck
+        of weight on every option shows everything.
     max_weight : float, mapping or sequence, optional
-        Caps on the weights: one for all, or by option. Options that a mapping does not name are not capped.
+        Caps on the weights: one for all, or by option. Options that a mapping does not name are not capped. Neither
+        together with `min_weight` nor with feedback ``"chosen"``.
     hold : (weights, rounds), optional
         Play these weights in the first rounds, and learn from them. Options that a mapping does not name have weight
         zero.
@@ -170,7 +175,7 @@ def allocator(
     if not names:
         raise InvalidInput(f"options must name at least one option, got {options!r}")
     _require_available(feedback)
-    validation.refuse_min_weight(min_weight)
+    least = validation.as_min_weight(min_weight, max_weight)
     caps = validation.as_caps(
         validation.in_option_order(max_weight, names, "max_weight", default=1.0), len(names), names
     )
@@ -181,18 +186,24 @@ def allocator(
         "seed": seed,
         "hold": _hold_in_order(hold, names),
     }
+    if feedback == "chosen":
+        if caps is not None:
+            raise Unsupported(f'max_weight={max_weight!r} is not supported with feedback="chosen"; leave it out')
+        return Allocator(PairUCB(min_weight=least, **shared))
     # ShrunkEmpirical is the better of the two but knows no caps.
-    return Allocator(ShrunkEmpirical(**shared) if caps is None else MCEmpirical(max_weight=caps, **shared))
+    if caps is None:
+        return Allocator(ShrunkEmpirical(min_weight=least, **shared))
+    return Allocator(MCEmpirical(max_weight=caps, **shared))
 
 
 def _require_available(feedback: str) -> None:
-    if feedback in ("chosen", "total"):
+    if feedback == "total":
         raise Unsupported(
-            f'feedback={feedback!r} is not available in this version; available is "all", for which '
-            "every option's reward must be known after each round"
+            'feedback="total" is not available in this version; available are "all", for which every option\'s reward '
+            'must be known after each round, and "chosen", for which those of the options with weight must be'
         )
-    if feedback != "all":
-        raise InvalidInput(f'feedback must be "all", got {feedback!r}')
+    if feedback not in ("all", "chosen"):
+        raise InvalidInput(f'feedback must be "all" or "chosen", got {feedback!r}')
 
 
 def _hold_in_order(hold: Any, names: tuple[str, ...]) -> Any:

@@ -40,6 +40,10 @@ class MissingExtra(CovbanditError, ImportError):
     """An optional dependency is needed; the message names the extra to install."""
 
 
+class AssumptionWarning(UserWarning):
+    """What was observed contradicts what a learner assumes; it goes on, without its guarantees."""
+
+
 class Interrupted(CovbanditError, KeyboardInterrupt):
     """Ctrl-C during a simulation. Carries what was finished.
 

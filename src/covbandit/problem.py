@@ -21,6 +21,8 @@ class Problem:
 
     .. math:: f(w) = w'θ - ρ\,w'Σw, \qquad w ∈ \{w ≥ 0, Σ_i w_i = 1\}
 
+    With `min_weight` the decision set is :math:`Δ^c`: every weight is zero or at least c.
+
     Parameters
     ----------
     mean : array of d floats
@@ -29,10 +31,11 @@ class Problem:
         Σ, symmetric and positive semi-definite.
     risk_aversion : float
         ρ ≥ 0, the mean given up per unit of variance.
-    min_weight : None
-        Weights that are zero or at least c are not supported yet.
+    min_weight : float, optional
+        c, above 0 and at most 1: every weight is zero or at least c. Above 1/2 only one option can have weight; above
+        1/d not all can. Weights that miss c by less than 1e-9 pass.
     max_weight : float or array of d floats, optional
-        Caps on the weights.
+        Caps on the weights. Not together with `min_weight`.
     options : sequence of str, optional
         Names, used in messages and tables.
     name : str, optional
@@ -65,8 +68,7 @@ class Problem:
         self.covariance: F64 = validation.as_symmetric(covariance, "covariance", self.mean.size, self.options)
         validation.require_positive_semidefinite(self.covariance, "covariance")
         self.risk_aversion = validation.as_risk_aversion(risk_aversion)
-        validation.refuse_min_weight(min_weight)
-        self.min_weight: float | None = None
+        self.min_weight: float | None = validation.as_min_weight(min_weight, max_weight)
         self.max_weight: F64 | None = validation.as_caps(max_weight, self.mean.size, self.options)
         self.name = name
         for array in (self.mean, self.covariance, self.max_weight):
@@ -100,16 +102,27 @@ class Problem:
     def _optimum(self) -> Optimum:
         caps = None if self.max_weight is None else self.max_weight.copy()
         optimum = solve(  # kernels take writable arrays only, hence the copies
-            self.mean.copy(), self.covariance.copy(), self.risk_aversion, caps, np.zeros(self.n_options)
+            self.mean.copy(), self.covariance.copy(), self.risk_aversion, caps, np.zeros(self.n_options), self.min_weight
         )
         optimum.weights.setflags(write=False)
         return optimum
 
     @cached_property
     def reduced_gradient(self) -> F64:
-        """The gradient at the optimum less its multiplier: zero on free options, at most zero where a weight is 0."""
+        """The gradient at the optimum less its multiplier: zero on free options.
+
+        Without `min_weight` it is at most zero where a weight is 0. With it nothing is known of its sign there: leaving
+        the optimum for another support may raise the linear part of the utility.
+        """
         w = self._optimum.weights
         gradient = self.mean - self.mean[0] - 2 * self.risk_aversion * (self.covariance @ w)
+        if self.min_weight is not None:
+            free = w > self.min_weight + 1e-12
+            share = w[free] if free.any() else w
+            reduced = gradient - share @ gradient[free if free.any() else slice(None)] / share.sum()
+            reduced[free] = 0.0
+            reduced.setflags(write=False)
+            return np.asarray(reduced)
         # Weights are normalised last, so one at its cap may have ended an ulp below it.
         capped = np.zeros(w.size, dtype=bool) if self.max_weight is None else (w > 0) & (w >= self.max_weight - 1e-14)
         free = (w > 0) & ~capped
@@ -128,7 +141,8 @@ class Problem:
 
         .. math:: f(w^*) - f(w) = r'(w^* - w) + ρ (w - w^*)'Σ(w - w^*),
 
-        with r the gradient at w* less its multiplier. Both terms are non-negative, so nothing cancels.
+        with r the gradient at w* less its multiplier. Both terms are non-negative, so nothing cancels. (With
+        `min_weight` the first may be negative where another support is nearly as good.)
         """
         w = validation.as_weights(weights, self.n_options, self.options)
         if self.max_weight is not None and (w > self.max_weight + validation.SUM_TOLERANCE).any():
@@ -137,6 +151,8 @@ class Problem:
                 f"{validation.label(i, self.options)}: weight {w[i]:.12g} exceeds its max_weight "
                 f"{self.max_weight[i]:.12g}"
             )
+        if self.min_weight is not None:
+            validation.require_min_weight(w, self.min_weight, self.options)
         away = w - self._optimum.weights
         return float(self.risk_aversion * (away @ self.covariance @ away) - self.reduced_gradient @ away)
 
@@ -146,6 +162,7 @@ class Problem:
             "mean": self.mean.tolist(),
             "covariance": self.covariance.tolist(),
             "risk_aversion": self.risk_aversion,
+            "min_weight": self.min_weight,
             "max_weight": None if self.max_weight is None else self.max_weight.tolist(),
             "options": None if self.options is None else list(self.options),
             "name": self.name,

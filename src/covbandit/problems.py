@@ -31,8 +31,8 @@ def synthetic(risk_aversion: float = 0.1, min_weight: float | None = None, off_d
     ----------
     risk_aversion : float
         ρ; the paper uses .1 and 10.
-    min_weight : None
-        See `Problem`.
+    min_weight : float, optional
+        c: every weight is zero or at least c. See `Problem`.
     off_diagonal : float
         The common covariance, -.05 in the paper. Positive semi-definite from -.25 to 1.
 
@@ -107,8 +107,8 @@ def random(
         Between 0 and 1, see `correlation`.
     mean_spread, volatility_spread : float
         How much the options differ.
-    min_weight : None
-        See `Problem`.
+    min_weight : float, optional
+        c: every weight is zero or at least c. See `Problem`.
 
     Examples
     --------

@@ -40,6 +40,29 @@ def as_float(value: object, name: str) -> float:
     return number
 
 
+def as_positive(value: object, name: str) -> float:
+    """Return a float above zero."""
+    number = as_float(value, name)
+    if not number > 0:
+        raise InvalidInput(f"{name} must be positive, got {number}")
+    return number
+
+
+def as_not_negative(value: object, name: str) -> float:
+    """Return a float not below zero."""
+    number = as_float(value, name)
+    if number < 0:
+        raise InvalidInput(f"{name} must not be negative, got {number}")
+    return number
+
+
+def as_flag(value: object, name: str) -> bool:
+    """Return True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInput(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def as_count(value: object, name: str, least: int = 0) -> int:
     """Return an integer not below `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
@@ -108,8 +131,13 @@ def as_weights(value: ArrayLike, size: int, options: Sequence[str] | None = None
     return array
 
 
-def as_symmetric(value: ArrayLike, name: str, size: int, options: Sequence[str] | None = None) -> F64:
-    """Return a finite symmetric matrix; asymmetry at the level of rounding is averaged away."""
+def as_symmetric(
+    value: ArrayLike, name: str, size: int, options: Sequence[str] | None = None, signed: bool = False
+) -> F64:
+    """Return a finite symmetric matrix; asymmetry at the level of rounding is averaged away.
+
+    Unless `signed`, entries on its diagonal are variances, which are not negative.
+    """
     array = as_array(value, name, 2)
     if array.shape[0] != array.shape[1]:
         raise InvalidInput(f"{name} must be square, got shape {array.shape}")
@@ -131,7 +159,7 @@ def as_symmetric(value: ArrayLike, name: str, size: int, options: Sequence[str] 
     if asymmetry is not None:
         array = (array + array.T) / 2
     lowest = int(np.argmin(array.diagonal()))
-    if array[lowest, lowest] < 0:
+    if array[lowest, lowest] < 0 and not signed:
         raise NotPositiveSemidefinite(f"{label(lowest, options)}: variance {array[lowest, lowest]} is negative")
     return array
 
@@ -235,10 +263,32 @@ def _listed(names: Iterable[object]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
-def refuse_min_weight(min_weight: float | None) -> None:
-    """Refuse semicontinuous weights, which the simplex maximiser does not handle."""
-    if min_weight is not None:
+def as_min_weight(value: object, max_weight: object = None) -> float | None:
+    """Return c, the least weight of an option that has any, or None where every weight from 0 to 1 is allowed.
+
+    More than 1/2 means one option at a time; more than 1/d means that not all options fit.
+    """
+    if value is None:
+        return None
+    least = as_float(value, "min_weight")
+    if not 0 < least <= 1:
+        raise InvalidInput(
+            f"min_weight must be above 0 and at most 1, got {least}: every weight is 0 or at least min_weight "
+            "(None allows all weights)"
+        )
+    if max_weight is not None:
         raise Unsupported(
-            f"min_weight={min_weight!r}: weights that are 0 or at least c are not supported in this version; "
-            "leave min_weight=None"
+            f"min_weight={least} together with max_weight={max_weight!r} is not supported; leave one of them out"
+        )
+    return least
+
+
+def require_min_weight(weights: F64, least: float, options: Sequence[str] | None = None) -> None:
+    """Raise unless every weight is zero or at least c, within `SUM_TOLERANCE`."""
+    between = (weights > 0) & (weights < least - SUM_TOLERANCE)
+    if between.any():
+        i = int(np.argmax(between))
+        raise InvalidInput(
+            f"{label(i, options)}: weight {weights[i]:.12g} lies between 0 and min_weight {least:.12g}; "
+            "it must be 0 or at least that"
         )

@@ -6,17 +6,25 @@ from covbandit.learners.files import load_learner
 from covbandit.learners.fixed_weights import FixedWeights
 from covbandit.learners.linear_fi import LinearFI
 from covbandit.learners.mc_empirical import MCEmpirical
+from covbandit.learners.mc_ucb import MCUCB
+from covbandit.learners.mc_ucb_gamma import MCUCBGamma
 from covbandit.learners.ogd import OGD
+from covbandit.learners.ols_ucb_c import OLSUCBC
+from covbandit.learners.pair_ucb import PairUCB
 from covbandit.learners.shrunk_empirical import ShrunkEmpirical
 
 __all__ = [
+    "MCUCB",
     "OGD",
+    "OLSUCBC",
     "Estimates",
     "Explanation",
     "FixedWeights",
     "Learner",
     "LinearFI",
     "MCEmpirical",
+    "MCUCBGamma",
+    "PairUCB",
     "ShrunkEmpirical",
     "load_learner",
 ]

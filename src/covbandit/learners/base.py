@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from abc import ABC
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
-from covbandit.errors import InvalidInput, Unsupported
+from covbandit.errors import AssumptionWarning, InvalidInput, Unsupported
 from covbandit.kernels.compilation import ready
 from covbandit.learners import files
 from covbandit.learners.explanation import Estimates, Explanation, explain
@@ -33,6 +34,8 @@ from covbandit.learners.state import (
 from covbandit.problem import Problem
 
 F64 = NDArray[np.float64]
+_DOUBT_EVERY = 16  # rounds between looks for contradicted assumptions
+
 Feedback = Literal["all", "chosen", "total"]
 Hold = tuple[ArrayLike, int]
 
@@ -124,6 +127,10 @@ class Learner(ABC):
         """Return the moments and widths that `explain` shows; by default nothing is known."""
         return Estimates()
 
+    def _doubt(self) -> str | None:
+        """Say which of the learner's assumptions the statistics contradict, or return None."""
+        return None
+
     def _merge(self, other: Self) -> None:
         """Add another learner's statistics to one's own, before the books are added."""
         raise Unsupported(f"{type(self).__name__} cannot be merged: its statistics are not sums over rounds")
@@ -197,6 +204,8 @@ class Learner(ABC):
         """
         w = validation.as_weights(weights, self.n_options, self.options)
         self._absorb_checked(w, self._check_observation(w, observation))
+        if self.rounds_told % _DOUBT_EVERY == 0:
+            self._warn()
 
     def tell_many(self, weights: ArrayLike, observations: ArrayLike) -> None:
         """Learn from many rounds, in order: all of them or, if one cannot be used, none.
@@ -222,6 +231,7 @@ class Learner(ABC):
         except BaseException:
             self._restore(before)
             raise
+        self._warn()
 
     def explain(self) -> Explanation:
         """Say why: what each option contributes to the mean and the risk of the weights that `ask` proposes now.
@@ -255,11 +265,12 @@ class Learner(ABC):
         state.v[ACTIVE] = 1.0
         caps = np.ones(self.n_options) if self.max_weight is None else self.max_weight
         state.v[CAP] = caps
-        state.v[START] = _level(caps)
+        state.v[START] = _level(caps) if self.min_weight is None else _level_on_some(self.n_options, self.min_weight)
         state.i[SEED] = 0 if self.seed is None else self.seed
         if self.hold is not None:
             state.v[HOLD], state.i[HOLD_ROUNDS] = self.hold
         self._state = state
+        self._warned = False
         self.statistics = {}
         self._initialize()
 
@@ -298,6 +309,8 @@ class Learner(ABC):
             [] if mine is None else mine, [] if truth is None else truth
         ):
             return f"its max_weight is {mine}, the problem's {truth}"
+        if self.min_weight != problem.min_weight:
+            return f"its min_weight is {self.min_weight}, the problem's {problem.min_weight}"
         return None
 
     def config(self) -> dict[str, Any]:
@@ -317,6 +330,12 @@ class Learner(ABC):
         self._restore(pickled["snapshot"])
 
     # Inside ----------------------------------------------------------------------------------------------------------
+
+    def _warn(self) -> None:
+        """Warn, once, if the statistics contradict an assumption."""
+        if not self._warned and (doubt := self._doubt()) is not None:
+            self._warned = True
+            warnings.warn(doubt, AssumptionWarning, stacklevel=3)
 
     def _decide_into(self, t: int, weights: F64) -> None:
         if self._decide_kernel is not None:
@@ -412,6 +431,12 @@ class Learner(ABC):
             view[...] = arrays[name]
         self._state.i[TOLD] = told
         self.statistics = files.copy_statistics(statistics)
+
+
+def _level_on_some(size: int, least: float) -> F64:
+    """Return equal weights on the first options, as many as fit if each needs at least so much."""
+    fit = min(size, int((1 + 1e-12) / least))
+    return np.where(np.arange(size) < fit, 1 / fit, 0.0)
 
 
 def _level(caps: F64) -> F64:

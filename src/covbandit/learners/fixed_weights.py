@@ -83,8 +83,11 @@ class FixedWeights(Learner):
         return observed_estimates(self._state)
 
     def mismatch(self, problem: Problem) -> str | None:
-        """Say why this learner must not play a problem: any whose caps its weights respect will do."""
+        """Say why this learner must not play a problem: any whose decision set contains its weights will do."""
         caps = problem.max_weight
         if self.n_options == problem.n_options and caps is not None and (self._state.v[START] > caps + 1e-12).any():
             return f"its weights {self._state.v[START]} exceed the problem's max_weight {caps}"
+        least, weights = problem.min_weight, self._state.v[START]
+        if least is not None and ((weights > 0) & (weights < least - 1e-12)).any():
+            return f"its weights {weights} are not all zero or at least the problem's min_weight {least}"
         return None if self.n_options == problem.n_options else super().mismatch(problem)

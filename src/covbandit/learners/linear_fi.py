@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from covbandit import validation
 from covbandit.kernels.compilation import kernel
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.explanation import Estimates
@@ -35,6 +36,8 @@ class LinearFI(Learner):
     ----------
     n_options : int
         d.
+    min_weight : float, optional
+        c: every weight is zero or at least c. All weight on one option always is; only round 1 depends on it.
     options, seed, hold
         See `Learner`.
 
@@ -57,10 +60,12 @@ class LinearFI(Learner):
         self,
         *,
         n_options: int,
+        min_weight: float | None = None,
         options: Sequence[str] | None = None,
         seed: int | None = None,
         hold: Hold | None = None,
     ) -> None:
+        self.min_weight = validation.as_min_weight(min_weight)
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
 
     def _estimates(self) -> Estimates:

@@ -18,6 +18,7 @@ from covbandit.learners.plug_in import (
     DELTA,
     MEAN,
     N_WORK_ROWS,
+    N_WORK_SLABS,
     REFERENCE,
     RISK_AVERSION,
     SCATTER,
@@ -29,7 +30,7 @@ from covbandit.learners.plug_in import (
 )
 from covbandit.learners.state import ABSORB, COUNT, F64, Layout, State
 
-KEEP = 1  # parameter: what an old observation keeps of its weight per round
+KEEP = 2  # parameter: what an old observation keeps of its weight per round
 
 
 @kernel(ABSORB)
@@ -67,10 +68,11 @@ class MCEmpirical(Learner):
         d.
     risk_aversion : float
         ρ ≥ 0: mean given up per unit of variance.
-    min_weight : None
-        Weights that are zero or at least c are not supported yet.
+    min_weight : float, optional
+        c: every weight is zero or at least c. Each decision is then exact by branch and bound, unless more than 2,000
+        nodes were needed (with 50 options and more): then the best weights found are played.
     max_weight : float or array, optional
-        Caps on the weights.
+        Caps on the weights. Not together with `min_weight`.
     half_life : float, optional
         Forget exponentially: an observation counts half after so many rounds. Off by default.
     options, seed, hold
@@ -94,7 +96,7 @@ class MCEmpirical(Learner):
         rows=("mean", "reference", "candidate"),
         slabs=("scatter", "inverse"),
         scratch_rows=N_WORK_ROWS,
-        scratch_slabs=1,
+        scratch_slabs=N_WORK_SLABS,
         scratch_ints=2,
     )
     _decide_kernel = decide_plug_in
@@ -114,7 +116,7 @@ class MCEmpirical(Learner):
     ) -> None:
         size = validation.as_count(n_options, "n_options", 1)
         self.risk_aversion = validation.as_risk_aversion(risk_aversion)
-        validation.refuse_min_weight(min_weight)
+        self.min_weight = validation.as_min_weight(min_weight, max_weight)
         self.max_weight = validation.as_caps(max_weight, size, validation.as_options(options, size))
         self.half_life = half_life
         if half_life is not None:
@@ -125,7 +127,7 @@ class MCEmpirical(Learner):
 
     def _parameters(self) -> Sequence[float]:
         assert self.risk_aversion is not None
-        return self.risk_aversion, 1.0 if self.half_life is None else 0.5 ** (1 / self.half_life)
+        return self.risk_aversion, self.min_weight or 0.0, 1.0 if self.half_life is None else 0.5 ** (1 / self.half_life)
 
     def _estimates(self) -> Estimates:
         s = self._state

@@ -11,19 +11,22 @@ from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import update_moments
-from covbandit.kernels.projection import project_on_simplex
+from covbandit.kernels.projection import project_on_semicontinuous, project_on_simplex
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.explanation import Estimates
-from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, FIRST_ROW, START, TOLD, Layout, State
+from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, FIRST_INT, FIRST_ROW, START, TOLD, Layout, State
 
 DELTA = FIRST_ROW  # scratch
-MEAN = FIRST_ROW + 1
-ITERATE = FIRST_ROW + 2
+SORTED = FIRST_ROW + 1
+TRIAL = FIRST_ROW + 2
+MEAN = FIRST_ROW + 3
+ITERATE = FIRST_ROW + 4
 SCATTER = 0
 
 RISK_AVERSION = 0
 PLUGIN = 1  # 1: gradient of the estimated utility, 0: of the current sample's
 CURVATURE = 2  # 2ρλ for steps 1/(2ρλt), 0 for steps 1/√t
+MIN_WEIGHT = 3  # c, or 0
 
 
 @kernel(DECIDE)
@@ -65,7 +68,10 @@ def _absorb(s: State, w: F64, y: F64) -> None:
                 delta[i] -= weight * s.m[SCATTER, j, i]
         for i in range(d):
             x[i] += step * delta[i]
-    project_on_simplex(x)
+    if s.p[MIN_WEIGHT] > 0.0:
+        project_on_semicontinuous(x, s.p[MIN_WEIGHT], s.v[SORTED], s.v[TRIAL], s.i[FIRST_INT:])
+    else:
+        project_on_simplex(x)
     for i in range(d):
         s.v[COUNT, i] = n
 
@@ -90,6 +96,9 @@ class OGD(Learner):
         :math:`1/\sqrt t`, or :math:`1/(2ρλt)` for strong concavity.
     curvature : float, optional
         λ, a lower bound on the curvature of Σ along the simplex; required by ``step="strong"``.
+    min_weight : float, optional
+        c: every weight is zero or at least c. The projection is then on that set, which is not convex: the gradient
+        steps keep no guarantee.
     options, seed, hold
         See `Learner`.
 
@@ -104,7 +113,7 @@ class OGD(Learner):
 
     feedback = "all"
     invariances = frozenset({"permutation"})
-    _layout = Layout(rows=("mean", "iterate"), slabs=("scatter",), scratch_rows=1)
+    _layout = Layout(rows=("mean", "iterate"), slabs=("scatter",), scratch_rows=3, scratch_ints=1)
     _decide_kernel = _decide
     _absorb_kernel = _absorb
 
@@ -116,11 +125,13 @@ class OGD(Learner):
         gradient: Literal["sample", "plugin"] = "sample",
         step: Literal["sqrt", "strong"] = "sqrt",
         curvature: float | None = None,
+        min_weight: float | None = None,
         options: Sequence[str] | None = None,
         seed: int | None = None,
         hold: Hold | None = None,
     ) -> None:
         self.risk_aversion = validation.as_risk_aversion(risk_aversion)
+        self.min_weight = validation.as_min_weight(min_weight)
         if gradient not in ("sample", "plugin"):
             raise InvalidInput(f'gradient must be "sample" or "plugin", got {gradient!r}')
         if step not in ("sqrt", "strong"):
@@ -142,7 +153,7 @@ class OGD(Learner):
     def _parameters(self) -> Sequence[float]:
         assert self.risk_aversion is not None
         strong = 2 * self.risk_aversion * self.curvature if self.curvature is not None else 0.0
-        return self.risk_aversion, float(self.gradient == "plugin"), strong
+        return self.risk_aversion, float(self.gradient == "plugin"), strong, self.min_weight or 0.0
 
     def _estimates(self) -> Estimates:
         s = self._state

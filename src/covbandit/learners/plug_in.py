@@ -14,21 +14,28 @@ than the arithmetic.
 from __future__ import annotations
 
 from covbandit.kernels.compilation import UNROLLED, kernel
+from covbandit.kernels.semicontinuous_qp import SEMICONTINUOUS_ROWS, maximize_semicontinuous
 from covbandit.kernels.simplex_qp import iteration_limit, maximize_on_simplex
 from covbandit.learners.state import CAP, COUNT, DECIDE, F64, FIRST_INT, FIRST_ROW, LAST, START, TOLD, State
 
 X = FIRST_ROW  # scratch rows
 G = FIRST_ROW + 1
 DELTA = FIRST_ROW + 4
-N_WORK_ROWS = 5
+KNOWN = FIRST_ROW + SEMICONTINUOUS_ROWS
+N_WORK_ROWS = SEMICONTINUOUS_ROWS + 2  # two, so that there is room for two numbers even with a single option
 MEAN = FIRST_ROW + N_WORK_ROWS  # row: the means to believe in
 REFERENCE = MEAN + 1  # row: its first entry is 1 + the reference option, 0 while there is no inverse
 CANDIDATE = MEAN + 2  # row: the best weights on the support, except the reference's
 WORK_SLAB = 0
-SCATTER = 1  # slab: n times the covariance to believe in
-INVERSE = 2  # slab: R⁻¹, with zeros in the rows and columns of the reference and of options without weight
+STACK_SLAB = 1
+N_WORK_SLABS = 2
+SCATTER = 2  # slab: n times the covariance to believe in
+INVERSE = 3  # slab: R⁻¹, with zeros in the rows and columns of the reference and of options without weight
 
-RISK_AVERSION = 0  # parameter
+RISK_AVERSION = 0  # parameters
+MIN_WEIGHT = 1  # c, or 0
+
+NODES = 2_000  # of branch and bound in one decision; if they do not suffice, the best weights found are played
 
 _SINGULAR = 1e-10  # an inverse of anything nearer to singular would not be accurate enough
 _ACCEPT = 1e-13  # spread of the gradients on the support, as a share of their terms
@@ -49,8 +56,11 @@ def decide_plug_in(s: State, t: int, w: F64) -> None:
             accepted = _accept_candidate(s, scale, w, UNROLLED)
         else:
             accepted = _accept_candidate(s, scale, w, w.size)
-        if accepted:
+        if accepted and _is_feasible(w, s.p[MIN_WEIGHT]):
             return
+    if s.p[MIN_WEIGHT] > 0.0:
+        _decide_semicontinuous(s, scale, w)
+        return
     maximize_on_simplex(
         s.v[MEAN],
         s.m[SCATTER],
@@ -62,6 +72,40 @@ def decide_plug_in(s: State, t: int, w: F64) -> None:
         s.v[FIRST_ROW : FIRST_ROW + 4],
         s.i[FIRST_INT:],
         iteration_limit(w.size),
+    )
+
+
+@kernel()
+def _is_feasible(w: F64, least: float) -> bool:
+    """Tell whether every weight is zero or at least c; what is best on the simplex is then best of these."""
+    if least > 0.0:
+        for i in range(w.size):
+            if 0.0 < w[i] < least:
+                return False
+    return True
+
+
+@kernel()
+def _decide_semicontinuous(s: State, scale: float, w: F64) -> None:
+    """Play the best weights that are zero or at least c."""
+    size = 0.0
+    for i in range(w.size):
+        size = max(size, max(abs(s.v[MEAN, i] - s.v[MEAN, 0]), scale * s.m[SCATTER, i, i]))
+    maximize_semicontinuous(
+        s.v[MEAN],
+        s.m[SCATTER],
+        scale,
+        s.p[MIN_WEIGHT],
+        s.v[CAP],
+        s.v[LAST],
+        NODES,
+        1e-13 * size,
+        w,
+        s.v[KNOWN : KNOWN + 2].reshape(2 * w.size),
+        s.m[WORK_SLAB],
+        s.m[STACK_SLAB],
+        s.v[FIRST_ROW : FIRST_ROW + SEMICONTINUOUS_ROWS],
+        s.i[FIRST_INT:],
     )
 
 

@@ -11,7 +11,16 @@ from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import update_moments
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.explanation import STANDARD_ERROR, Estimates
-from covbandit.learners.plug_in import DELTA, MEAN, N_WORK_ROWS, REFERENCE, SCATTER, WORK_SLAB, decide_plug_in
+from covbandit.learners.plug_in import (
+    DELTA,
+    MEAN,
+    N_WORK_ROWS,
+    N_WORK_SLABS,
+    REFERENCE,
+    SCATTER,
+    WORK_SLAB,
+    decide_plug_in,
+)
 from covbandit.learners.state import ABSORB, COUNT, F64, FIRST_ROW, Layout, State
 
 # The shrunk covariance does not change by one rank-one term per round, so no inverse is kept: REFERENCE stays 0.
@@ -166,6 +175,8 @@ class ShrunkEmpirical(Learner):
         d.
     risk_aversion : float
         ρ.
+    min_weight : float, optional
+        c: every weight is zero or at least c, as in `MCEmpirical`.
     options, seed, hold
         See `Learner`.
 
@@ -184,7 +195,7 @@ class ShrunkEmpirical(Learner):
         rows=("mean", "reference", "raw_mean"),
         slabs=("scatter", "raw_scatter"),
         scratch_rows=N_WORK_ROWS,
-        scratch_slabs=1,
+        scratch_slabs=N_WORK_SLABS,
         scratch_ints=2,
     )
     _decide_kernel = decide_plug_in
@@ -195,16 +206,18 @@ class ShrunkEmpirical(Learner):
         *,
         n_options: int,
         risk_aversion: float,
+        min_weight: float | None = None,
         options: Sequence[str] | None = None,
         seed: int | None = None,
         hold: Hold | None = None,
     ) -> None:
         self.risk_aversion = validation.as_risk_aversion(risk_aversion)
+        self.min_weight = validation.as_min_weight(min_weight)
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
 
     def _parameters(self) -> Sequence[float]:
         assert self.risk_aversion is not None
-        return (self.risk_aversion,)
+        return self.risk_aversion, self.min_weight or 0.0
 
     def _estimates(self) -> Estimates:
         kind = f"{STANDARD_ERROR}, from shrunk variances"

@@ -23,11 +23,15 @@ _CHUNK_NUMBERS = 81_920
 
 @dataclass(frozen=True)
 class Replication:
-    """What one replication gave: regret [learner, checkpoint] and weights [learner, checkpoint, option]."""
+    """What one replication gave: regret [learner, checkpoint], weights [learner, checkpoint, option], and doubts.
+
+    A doubt says which of a learner's assumptions was contradicted.
+    """
 
     index: int
     regret: F64
     weights: F64
+    doubts: tuple[str | None, ...] = ()
 
 
 class Stopped(Exception):
@@ -77,7 +81,7 @@ def run_replication(plan: Plan, index: int, stop: I64 | None = None, steps: I64 
             if steps is not None:
                 steps[index] += played
         done += len(rewards)
-    return Replication(index, regret, weights)
+    return Replication(index, regret, weights, tuple(player._doubt() for player in players))
 
 
 def fresh_player(learner: Learner, seed: int, replication: int, position: int) -> Learner:

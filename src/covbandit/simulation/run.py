@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
 from covbandit.environments import Environment
-from covbandit.errors import Interrupted
+from covbandit.errors import AssumptionWarning, Interrupted
 from covbandit.kernels.compilation import ready
 from covbandit.learners import Learner
 from covbandit.problem import Problem
@@ -108,7 +109,17 @@ def simulate(
             "covbandit.errors.Interrupted as e and call simulate with the same arguments and resume=e.partial",
             partial,
         ) from None
+    _warn(plan, done)
     return _collect(plan, done)
+
+
+def _warn(plan: Plan, done: dict[int, Replication]) -> None:
+    """Warn, once per learner, if what it assumes was contradicted in some replication."""
+    for k, name in enumerate(plan.learners):
+        doubts = [(r, done[r].doubts[k]) for r in sorted(done) if done[r].doubts and done[r].doubts[k]]
+        if doubts:
+            where = f"in {len(doubts)} of {len(done)} replications, first in {doubts[0][0]}"
+            warnings.warn(f"learner {name!r}, {where}: {doubts[0][1]}", AssumptionWarning, stacklevel=3)
 
 
 def _collect(plan: Plan, done: dict[int, Replication]) -> SimulationResult:

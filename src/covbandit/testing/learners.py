@@ -41,10 +41,13 @@ class LearnerConformance(ABC):
         """Return a fresh learner, with at least two options."""
 
     def rescaled(self, learner: Learner, factor: float) -> Learner:
-        """Return a fresh learner for rewards multiplied by a factor: ρ divided by it."""
+        """Return a fresh learner for rewards multiplied by a factor: ρ divided, variances squared."""
         changes: dict[str, Any] = {}
         if learner.risk_aversion is not None:
             changes["risk_aversion"] = learner.risk_aversion / factor
+        for name in ("variance_bound", "gamma"):
+            if getattr(learner, name, None) is not None:
+                changes[name] = np.multiply(getattr(learner, name), factor**2)
         return type(learner)(**{**learner.config(), **changes})
 
     # Rewards and observations ----------------------------------------------------------------------------------------
@@ -53,9 +56,8 @@ class LearnerConformance(ABC):
         """Return a problem that the learner may play."""
         rho = 0.5 if learner.risk_aversion is None else learner.risk_aversion
         base = random(learner.n_options, "factor", seed=7, risk_aversion=rho)
-        if learner.max_weight is None:
-            return base
-        return type(base)(**{**base.to_dict(), "max_weight": learner.max_weight})
+        limits = {"max_weight": learner.max_weight, "min_weight": learner.min_weight}
+        return type(base)(**{**base.to_dict(), **limits})
 
     def rewards(self, learner: Learner, n: int, seed: int = 3) -> F64:
         """Return n rounds of tie-free rewards."""
@@ -189,6 +191,8 @@ class LearnerConformance(ABC):
         assert asked.min() >= 0
         if learner.max_weight is not None:
             assert (asked <= learner.max_weight + 1e-12).all()
+        if learner.min_weight is not None:
+            assert ((asked == 0) | (asked >= learner.min_weight - 1e-12)).all()
 
     def test_memory_is_bounded(self) -> None:
         """The state does not grow with the number of rounds."""

@@ -2,68 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import ready
+from covbandit.kernels.semicontinuous_qp import SEMICONTINUOUS_ROWS, maximize_semicontinuous
 from covbandit.kernels.simplex_qp import iteration_limit, maximize_on_simplex
+from covbandit.maximization.dense_start import exchange_many
+from covbandit.maximization.optimum import Optimum
 
 F64 = NDArray[np.float64]
-I64 = NDArray[np.intp]
 
 CERTIFICATE_TOLERANCE = 1e-12
 """An optimum counts as certified when its gap is below this share of max(max|θ|, ρ max Σ_ii)."""
 
+NODE_LIMIT = 200_000
+"""Nodes that branch and bound may visit before it ends with the best weights found and their honest bound."""
+
 _DENSE_START_FROM = 64  # options; below, the active-set kernel alone is faster than LAPACK
-
-
-@dataclass(frozen=True)
-class Optimum:
-    r"""Weights that maximise a utility, with the proof that they do.
-
-    Attributes
-    ----------
-    weights : ndarray
-        The maximiser.
-    utility : float
-        Its value f(w).
-    certificate : float
-        A bound on what any other feasible weights could gain: the Frank-Wolfe gap
-        :math:`\max_v ∇f(w)'(v - w)`, computed without cancellation.
-    tolerance : float
-        The certificate below which the optimum counts as certified.
-    indefinite : str
-        ``"no"`` if the covariance was positive semi-definite, ``"projected"`` if it was replaced by the nearest such
-        matrix; utility and certificate then refer to the replacement.
-    nodes : int
-        Nodes visited by branch and bound; 0 where none was needed.
-    iterations : int
-        Active-set iterations; 0 where a direct solution passed the certificate.
-    """
-
-    weights: F64
-    utility: float
-    certificate: float
-    tolerance: float
-    indefinite: str = "no"
-    nodes: int = 0
-    iterations: int = 0
-
-    @property
-    def upper_bound(self) -> float:
-        """No feasible weights have a utility above this."""
-        return self.utility + self.certificate
-
-    @property
-    def certified(self) -> bool:
-        """Whether the certificate meets the tolerance."""
-        return self.certificate <= self.tolerance
 
 
 def maximize_utility(
@@ -75,7 +35,7 @@ def maximize_utility(
     indefinite: Literal["raise", "project"] = "raise",
     start: ArrayLike | None = None,
 ) -> Optimum:
-    r"""Maximise :math:`w'θ - ρ\,w'Σw` over the simplex, exactly.
+    r"""Maximise :math:`w'θ - ρ\,w'Σw` over the simplex, or over weights that are zero or at least c, exactly.
 
     Parameters
     ----------
@@ -85,10 +45,12 @@ def maximize_utility(
         Σ, symmetric. Singular matrices, duplicated options and ties are ordinary.
     risk_aversion : float
         ρ ≥ 0: mean given up per unit of variance. With 0 the best option wins, the first one of several.
-    min_weight : None
-        Weights that are zero or at least c are not supported yet.
+    min_weight : float, optional
+        c: every weight is zero or at least c. Solved by branch and bound, exactly up to hundreds of thousands of nodes;
+        should these not suffice (some problems with 50 options and more), the best weights found are returned with
+        their honest bound, and are not `certified`.
     max_weight : float or array of d floats, optional
-        Caps on the weights; they must sum to at least one.
+        Caps on the weights; they must sum to at least one. Not together with `min_weight`.
     indefinite : {"raise", "project"}
         What to do if Σ has a negative eigenvalue: refuse it, or replace it by the nearest positive semi-definite matrix
         (Frobenius norm). The result records which.
@@ -105,12 +67,15 @@ def maximize_utility(
     >>> o = cb.maximize_utility([0.2, 0.3], [[1.0, -0.05], [-0.05, 1.0]], risk_aversion=0.1)
     >>> o.weights.round(4).tolist(), o.certified
     ([0.2619, 0.7381], True)
+    >>> o = cb.maximize_utility([0.2, 0.3], [[1.0, -0.05], [-0.05, 1.0]], risk_aversion=0.1, min_weight=0.3)
+    >>> o.weights.round(4).tolist(), o.certified
+    ([0.3, 0.7], True)
     """
     theta = validation.as_vector(mean, "mean")
     d = theta.size
     sigma = validation.as_symmetric(covariance, "covariance", d)
     rho = validation.as_risk_aversion(risk_aversion)
-    validation.refuse_min_weight(min_weight)
+    least = validation.as_min_weight(min_weight, max_weight)
     caps = validation.as_caps(max_weight, d)
     first = np.zeros(d) if start is None else validation.as_weights(start, d, name="start weight")
     if indefinite not in ("raise", "project"):
@@ -123,15 +88,25 @@ def maximize_utility(
             )
         sigma = _nearest_positive_semidefinite(sigma)
         status = "projected"
-    return solve(theta, sigma, rho, caps, first, status)
+    return solve(theta, sigma, rho, caps, first, least, status)
 
 
-def solve(theta: F64, sigma: F64, rho: float, caps: F64 | None, start: F64, indefinite: str = "no") -> Optimum:
+def solve(
+    theta: F64,
+    sigma: F64,
+    rho: float,
+    caps: F64 | None,
+    start: F64,
+    least: float | None = None,
+    indefinite: str = "no",
+) -> Optimum:
     """Maximise the utility of arguments that are already validated; zeros as `start` mean a cold start."""
     d = theta.size
     tolerance = CERTIFICATE_TOLERANCE * max(float(np.abs(theta).max()), rho * float(sigma.diagonal().max()))
     if not np.isfinite(4 * d * tolerance / CERTIFICATE_TOLERANCE):
         raise InvalidInput(f"risk_aversion {rho:g} times the largest variance overflows; use larger units of reward")
+    if least is not None:
+        return _solve_semicontinuous(theta, sigma, rho, least, start, tolerance, indefinite)
     weights = np.empty(d)
     work = np.empty((d, d)), np.empty((4, d)), np.empty(2 * d, dtype=np.int64)
     limits = [iteration_limit.py_func(d)]  # type: ignore[attr-defined]
@@ -152,7 +127,7 @@ def solve(theta: F64, sigma: F64, rho: float, caps: F64 | None, start: F64, inde
             if iterations >= 0:
                 break
         if limit < limits[-1]:
-            weights = start = _exchange_many(theta, sigma, 2 * rho, support if support.size else np.arange(d))
+            weights = start = exchange_many(theta, sigma, 2 * rho, support if support.size else np.arange(d))
             if frank_wolfe_gap(theta, sigma, rho, caps, weights) <= 0.1 * tolerance:
                 break
             weights = np.empty(d)
@@ -163,6 +138,38 @@ def solve(theta: F64, sigma: F64, rho: float, caps: F64 | None, start: F64, inde
         tolerance=tolerance,
         indefinite=indefinite,
         iterations=abs(iterations),
+    )
+
+
+def _solve_semicontinuous(
+    theta: F64, sigma: F64, rho: float, least: float, start: F64, tolerance: float, indefinite: str
+) -> Optimum:
+    d = theta.size
+    weights, known = np.empty(d), np.empty(2)
+    nodes = ready(maximize_semicontinuous)(
+        theta,
+        sigma,
+        2 * rho,
+        least,
+        np.ones(d),
+        start,
+        NODE_LIMIT,
+        0.1 * tolerance,  # what is left is for rounding
+        weights,
+        known,
+        np.empty((d, d)),
+        np.empty((d, d)),
+        np.empty((SEMICONTINUOUS_ROWS, d)),
+        np.empty(2 * d, dtype=np.int64),
+    )
+    return Optimum(
+        weights=weights,
+        utility=float(weights @ theta - rho * (weights @ sigma @ weights)),
+        certificate=float(known[1] - known[0]),
+        tolerance=tolerance,
+        indefinite=indefinite,
+        method="branch and bound",
+        nodes=abs(nodes),
     )
 
 
@@ -183,46 +190,3 @@ def _nearest_positive_semidefinite(sigma: F64) -> F64:
     return np.ascontiguousarray((projected + projected.T) / 2)
 
 
-def _exchange_many(theta: F64, sigma: F64, scale: float, support: I64, passes: int = 12) -> F64:
-    """Find weights at or near the optimum of a large problem by exchanging many options at once.
-
-    Each pass solves the problem with the current support free (LAPACK), then drops every negative weight and takes in
-    every option whose gradient is too good. Usually a handful of passes settle; if not, the active set continues from
-    there.
-    """
-    centred = theta - theta.mean()
-    largest = float(sigma.diagonal().max())
-    weights = np.zeros(theta.size)
-    for _ in range(passes):
-        for ridge in (1e-14 * largest, 1e-6 * largest):  # the second if singular: it still points to a good support
-            block = sigma.copy() if support.size == theta.size else sigma[np.ix_(support, support)]
-            block.flat[:: support.size + 1] += ridge
-            factor, failed = dpotrf(block.T, lower=1, overwrite_a=1, clean=0)
-            if not failed:
-                break
-        sides = np.stack([centred[support] / scale, np.ones(support.size)]).T
-        solution = dpotrs(factor, sides, lower=1)[0]
-        along = solution[:, 1] / solution[:, 1].sum()
-        part = solution[:, 0] + (1 - solution[:, 0].sum()) * along
-        if part.min() >= 0:
-            # One step of refinement, since the ridge and rounding leave their trace.
-            residual = centred[support] / scale - sigma[support] @ _scatter(part, support, theta.size)
-            step = dpotrs(factor, residual - residual.mean(), lower=1)[0]
-            refined = part + step - step.sum() * along
-            if refined.min() >= 0:
-                part = refined / refined.sum()
-        weights = _scatter(part, support, theta.size)
-        gradient = centred - scale * (sigma @ weights)
-        level = float(gradient @ weights)
-        better = (gradient > level + 1e-13 * np.abs(gradient).max()) & (weights == 0)
-        if part.min() >= 0 and not better.any():
-            break
-        support = np.flatnonzero((weights > 0) | better)
-    weights = np.maximum(weights, 0)
-    return np.asarray(weights / weights.sum())
-
-
-def _scatter(part: F64, support: I64, size: int) -> F64:
-    weights = np.zeros(size)
-    weights[support] = part
-    return weights

@@ -1,0 +1,151 @@
+"""What semi-bandit learners share besides their kernels: arguments, certified decisions, doubts and explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from covbandit import validation
+from covbandit.errors import InvalidInput, Unsupported
+from covbandit.learners.base import Hold, Learner
+from covbandit.learners.explanation import Estimates
+from covbandit.learners.pairwise import BONUS, MEAN, PAIR_MEAN, PAIRS, PENALTY, READY, SCATTER
+from covbandit.learners.state import COUNT
+from covbandit.maximization import Optimum, maximize_optimistic
+
+F64 = NDArray[np.float64]
+
+
+class SemiBanditLearner(Learner):
+    """A learner that sees the chosen options only and maximises an optimistic utility by a fast search."""
+
+    feedback = "chosen"
+    _width_kind: ClassVar[str]
+
+    def certify(self, outstanding: int = 0, tolerance: float = 1e-9, node_limit: int = 1_000_000) -> Optimum:
+        """Return the proven best weights of the next round, where `ask` only searches.
+
+        To play them, tell them: what is told need not be what was asked.
+
+        Parameters
+        ----------
+        outstanding : int
+            As in `ask`.
+        tolerance, node_limit
+            See `maximize_optimistic`.
+
+        Raises
+        ------
+        Unsupported
+            During start-up, or while weights are held: there is nothing to maximise then.
+        """
+        weights = self.ask(outstanding)
+        t = self.rounds_told + 1 + outstanding
+        if self._state.v[READY, 0] == 0.0 or (self.hold is not None and t <= self.hold[1]):
+            raise Unsupported(f"round {t} follows a schedule: there is nothing to certify before start-up is over")
+        s = self._state
+        return maximize_optimistic(
+            s.v[MEAN],
+            s.m[BONUS],
+            s.m[PENALTY],
+            1.0,  # the penalty includes the risk aversion
+            self.min_weight,
+            certified=True,
+            start=weights,
+            tolerance=tolerance,
+            node_limit=node_limit,
+        )
+
+    def _covariance(self) -> F64:
+        """Return the estimated covariance, NaN for pairs never seen together."""
+        s = self._state
+        with np.errstate(invalid="ignore", divide="ignore"):
+            away = s.m[PAIR_MEAN] - s.v[MEAN][:, None]
+            return np.asarray(np.where(s.m[PAIRS] > 0, s.m[SCATTER] / s.m[PAIRS] + away * away.T, np.nan))
+
+    def _estimates(self) -> Estimates:
+        s = self._state
+        seen = s.v[COUNT] > 0
+        width = None
+        if s.v[READY, 0] == 1.0:
+            self._decide_into(self.rounds_told + 1, np.empty(self.n_options))
+            width = self._widths()
+        return Estimates(np.where(seen, s.v[MEAN], np.nan), self._covariance(), width, self._width_kind)
+
+    def _widths(self) -> F64:
+        """Return how far off each option's mean may be, after the decision of the next round."""
+        return np.asarray(np.sqrt(np.maximum(self._state.m[BONUS].diagonal(), 0.0)))
+
+
+class UpperConfidenceLearner(SemiBanditLearner):
+    """A learner of the paper's semi-bandit experiments: start-up by d² pulls, radii that need a bound on variances."""
+
+    invariances = frozenset({"scale", "permutation"})
+    _width_kind = "radius of the confidence region E of the option alone"
+
+    def __init__(
+        self,
+        *,
+        n_options: int,
+        min_weight: float | None,
+        regularization: float,
+        variance_bound: float,
+        radius_scale: tuple[float, float],
+        gamma: ArrayLike | None = None,
+        options: Sequence[str] | None = None,
+        seed: int | None = None,
+        hold: Hold | None = None,
+    ) -> None:
+        self.min_weight = validation.as_min_weight(min_weight)
+        self.regularization = validation.as_positive(regularization, "regularization")
+        self.variance_bound = validation.as_positive(variance_bound, "variance_bound")
+        try:
+            on_g, on_e = radius_scale
+        except (TypeError, ValueError):
+            raise InvalidInput(f"radius_scale must be a pair (on g, on E), got {radius_scale!r}") from None
+        self.radius_scale = (
+            validation.as_not_negative(on_g, "radius_scale of g"),
+            validation.as_not_negative(on_e, "radius_scale of E"),
+        )
+        self.gamma: float | F64 | None = None
+        if gamma is not None and np.ndim(gamma) == 0:
+            self.gamma = validation.as_positive(gamma, "gamma")
+        elif gamma is not None:
+            size = validation.as_count(n_options, "n_options", 1)
+            self.gamma = validation.as_symmetric(gamma, "gamma", size, validation.as_options(options, size))
+        super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
+
+    def _parameters(self) -> Sequence[float]:
+        bound = self.variance_bound if self.gamma is None else self.gamma
+        return (
+            self.risk_aversion or 0.0,
+            self.min_weight or 0.0,
+            self.regularization,
+            self.variance_bound,
+            *self.radius_scale,
+            float(getattr(self, "cap_upper", False)),
+            *np.broadcast_to(bound, (self.n_options, self.n_options)).ravel().tolist(),
+        )
+
+    def _doubt(self) -> str | None:
+        s = self._state
+        n = s.v[COUNT]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variance = s.m[SCATTER].diagonal() / (n - 1)
+            # Four standard deviations of a Gaussian's sample variance: below that, chance may exceed the bound.
+            above = variance / (self.variance_bound * (1 + 4 * np.sqrt(2 / (n - 1))))
+        above = np.where(n >= _ENOUGH, above, 0.0)
+        worst = int(np.argmax(above))
+        if not above[worst] > 1:
+            return None
+        return (
+            f"{validation.label(worst, self.options)}: observed variance {variance[worst]:.6g} after {n[worst]:.0f} "
+            f"observations exceeds variance_bound={self.variance_bound:g}, on which the confidence radii of "
+            f"{type(self).__name__} rest; raise variance_bound, or use larger units of reward"
+        )
+
+
+_ENOUGH = 10  # observations before a variance is compared with its bound

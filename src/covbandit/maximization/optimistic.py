@@ -1,0 +1,182 @@
+"""Maximisation of the optimistic utility, which is neither convex nor concave."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from covbandit import validation
+from covbandit.errors import InvalidInput
+from covbandit.kernels.compilation import ready
+from covbandit.kernels.optimistic_bound import (
+    BEST,
+    BOUND_ROWS,
+    BOUND_SLABS,
+    CEILING,
+    N_COUNTERS,
+    N_NUMBERS,
+    OPEN,
+    OUT_OF_NODES,
+    OUT_OF_ROOM,
+    SPARE,
+    VISITED,
+    prove_optimistic,
+)
+from covbandit.kernels.optimistic_search import SEARCH_ROWS, SEARCH_SLABS, largest_support, search_optimistic
+from covbandit.maximization.optimum import Optimum
+
+F64 = NDArray[np.float64]
+
+_ROUNDING = 1e-12  # share of the terms below which nothing can be proven
+_CHUNK = 20_000  # nodes after which Python may notice Ctrl-C
+_LARGEST_POOL = 2**30  # bytes for waiting nodes
+
+
+def maximize_optimistic(
+    mean: ArrayLike,
+    bonus: ArrayLike,
+    risk: ArrayLike,
+    risk_aversion: float,
+    min_weight: float | None = None,
+    certified: bool = False,
+    start: ArrayLike | None = None,
+    tolerance: float = 1e-9,
+    node_limit: int = 1_000_000,
+) -> Optimum:
+    r"""Maximise :math:`w'θ + \sqrt{(w'Aw)_+} - ρ\,w'Rw` over weights that are zero or at least c.
+
+    This is the decision of an upper-confidence learner: A is the squared width of the reward's confidence region, R the
+    covariance less its radii. Both may be indefinite, so there are many local maxima.
+
+    Parameters
+    ----------
+    mean : array of d floats
+        θ.
+    bonus : array, d × d
+        A, symmetric. Where w'Aw is negative, its root counts as 0.
+    risk : array, d × d
+        R, symmetric.
+    risk_aversion : float
+        ρ ≥ 0.
+    min_weight : float, optional
+        c; None means the simplex.
+    certified : bool
+        False: a fast search, which proves nothing: the result is not `certified` and its bound is infinite. True:
+        branch and bound from there, until the bound is proven or the nodes are used up.
+    start : array of d floats, optional
+        Weights from which the search may start as well, for example the last decision.
+    tolerance : float
+        The certificate sought, as a share of the utility (or of its terms, if they are smaller).
+    node_limit : int
+        Nodes that branch and bound may visit. If they do not suffice, the best weights found are returned with the
+        bound proven so far. The same happens if the waiting nodes need more than a gigabyte.
+
+    Returns
+    -------
+    Optimum
+        Its `method` is ``"search"`` or ``"branch and bound"``.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> bonus, risk = [[0.04, 0.0], [0.0, 0.09]], [[1.0, 0.2], [0.2, -0.5]]
+    >>> o = cb.maximize_optimistic([0.1, 0.2], bonus, risk, risk_aversion=0.1, min_weight=0.1, certified=True)
+    >>> o.weights.tolist(), round(o.utility, 6), o.certified
+    ([0.0, 1.0], 0.55, True)
+    """
+    theta = validation.as_vector(mean, "mean")
+    d = theta.size
+    A = validation.as_symmetric(bonus, "bonus", d, signed=True)
+    rho = validation.as_risk_aversion(risk_aversion)
+    C = rho * validation.as_symmetric(risk, "risk", d, signed=True)
+    c = validation.as_min_weight(min_weight)
+    first = np.zeros(d) if start is None else validation.as_weights(start, d, name="start weight")
+    share = validation.as_float(tolerance, "tolerance")
+    if not share > 0:
+        raise InvalidInput(f"tolerance must be positive, got {share}")
+    limit = validation.as_count(node_limit, "node_limit", 1)
+    # On the simplex a constant added to θ is added to the utility: taken out, it costs no digits.
+    level = float(theta[0])
+    theta = theta - level
+    size = float(np.abs(theta).max() + np.sqrt(np.abs(A).max()) + np.abs(C).max())
+    if not np.isfinite(4 * d * d * size * size):
+        raise InvalidInput(f"the terms of the utility, about {size:g}, overflow when squared; use larger units of reward")
+    least = 0.0 if c is None else c
+    weights = np.empty(d)
+    utility = ready(search_optimistic)(
+        theta,
+        A,
+        C,
+        least,
+        np.ones(d),
+        first,
+        weights,
+        np.empty((SEARCH_ROWS, d)),
+        np.empty((SEARCH_SLABS, d, d)),
+        np.empty(2 * d + 2, dtype=np.int64),
+    )
+    goal = max(share * min(abs(utility + level), size), _ROUNDING * size)
+    if not certified:
+        return Optimum(weights, utility + level, np.inf, goal, method="search")
+    bound, nodes = _prove(theta, A, C, least, weights, 0.5 * goal, limit)
+    root = np.sqrt(max(float(weights @ A @ weights), 0.0))
+    utility = float(weights @ theta + root - weights @ C @ weights)
+    return Optimum(weights, utility + level, max(bound - utility, 0.0), goal, method="branch and bound", nodes=nodes)
+
+
+def _prove(theta: F64, A: F64, C: F64, least: float, weights: F64, tolerance: float, limit: int) -> tuple[float, int]:
+    """Improve the weights until no others can be better by more than the tolerance; return the bound and the nodes."""
+    d = theta.size
+    m = largest_support.py_func(least, d)  # type: ignore[attr-defined]
+    eigenvalues = np.linalg.eigvalsh(A)
+    # Below rounding of the largest one, a negative eigenvalue is none; A is then lifted by as much, to be safe.
+    slack = 1e-14 * d * float(np.abs(eigenvalues).max())
+    tau = max(-float(eigenvalues[0]), 0.0)
+    if tau <= slack:
+        tau, A = 0.0, A + slack * np.eye(d)
+    numbers = np.zeros(N_NUMBERS)
+    numbers[BEST] = weights @ theta + np.sqrt(max(float(weights @ A @ weights), 0.0)) - weights @ C @ weights
+    counters = np.zeros(N_COUNTERS, dtype=np.int64)
+    work = np.empty((BOUND_ROWS + 1, d)), np.empty((BOUND_SLABS, d, d)), np.empty(3 * d, dtype=np.int64)
+    pool = _grow(None, 64, d, m, counters)
+    while True:
+        upto = min(limit, int(counters[VISITED]) + _CHUNK)
+        code = ready(prove_optimistic)(
+            theta, A, C, least, np.ones(d), tau, tolerance, upto, weights, numbers, counters, *pool, *work
+        )
+        slots = len(pool[0])
+        if code == OUT_OF_ROOM and 2 * slots * (8 * m * m + 8 * d) <= _LARGEST_POOL:
+            pool = _grow(pool, 2 * slots, d, m, counters)
+        elif code != OUT_OF_NODES or upto == limit:
+            break
+    bound = max(numbers[BEST], numbers[CEILING])
+    if counters[OPEN]:
+        bound = max(bound, pool[3][pool[5][0]])
+    weights /= weights.sum()
+    return float(bound), int(counters[VISITED])
+
+
+Pool = tuple[NDArray[np.int64], NDArray[np.int64], F64, F64, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+
+def _grow(pool: Pool | None, slots: int, d: int, m: int, counters: NDArray[np.int64]) -> Pool:
+    """Return room for so many waiting nodes, with those that wait already."""
+    larger: Pool = (
+        np.empty((slots, d), dtype=np.int64),  # status of every option
+        np.empty(slots, dtype=np.int64),  # number of vertices, 0 if they follow from the status
+        np.empty((slots, m, m)),  # vertices
+        np.empty(slots),  # bound
+        np.empty((slots, 3), dtype=np.int64),  # how to divide it
+        np.empty(slots, dtype=np.int64),  # heap
+        np.empty(slots, dtype=np.int64),  # free slots
+    )
+    before = 0
+    if pool is not None:
+        before = len(pool[0])
+        for new, old in zip(larger, pool, strict=True):
+            new[:before] = old
+    free = larger[-1]
+    for slot in range(slots - 1, before - 1, -1):
+        free[counters[SPARE]] = slot
+        counters[SPARE] += 1
+    return larger
