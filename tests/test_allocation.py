@@ -76,25 +76,35 @@ def test_caps_that_cannot_be_used(max_weight: Any, error: type[Exception], messa
         cb.allocator(NAMES, risk_aversion=0.4, max_weight=max_weight)
 
 
-@pytest.mark.parametrize("feedback", ["chosen", "total"])
-def test_feedback_not_available_names_what_is(feedback: str) -> None:
+def test_feedback_not_available_names_what_is() -> None:
     with pytest.raises(
-        Unsupported, match=f"feedback='{feedback}' is not available in this version; available is \"all\""
+        Unsupported, match=r'feedback="total" is not available in this version; available are "all", .* and "chosen"'
     ):
-        cb.allocator(NAMES, feedback, risk_aversion=0.4)
+        cb.allocator(NAMES, "total", risk_aversion=0.4)
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"feedback": "some"}, InvalidInput, "feedback must be \"all\", got 'some'"),
+        ({"feedback": "some"}, InvalidInput, 'feedback must be "all" or "chosen", got \'some\''),
         ({"options": []}, InvalidInput, r"at least one option, got \[\]"),
         ({"options": None}, InvalidInput, "at least one option, got None"),
         ({"options": "search"}, InvalidInput, "got the single string 'search'"),
         ({"options": ["a", "a"]}, InvalidInput, "option 'a' is named twice"),
         ({"options": ["a", 1]}, InvalidInput, "non-empty strings, got 1"),
         ({"risk_aversion": -1}, InvalidInput, "risk_aversion must not be negative"),
-        ({"min_weight": 0.1}, Unsupported, "min_weight=0.1: .* not supported in this version"),
+        ({"min_weight": 0}, InvalidInput, r"min_weight must be above 0 and at most 1, got 0\.0"),
+        ({"min_weight": "x"}, InvalidInput, "min_weight must be a number, got 'x'"),
+        (
+            {"min_weight": 0.1, "max_weight": {"video": 0.2}},
+            Unsupported,
+            r"min_weight=0\.1 together with max_weight=\{'video': 0\.2\} is not supported; leave one of them out",
+        ),
+        (
+            {"feedback": "chosen", "max_weight": 0.6},
+            Unsupported,
+            r'max_weight=0\.6 is not supported with feedback="chosen"; leave it out',
+        ),
         ({"seed": -1}, InvalidInput, "seed must be at least 0"),
         ({"hold": 3}, InvalidInput, r"hold must be a pair \(weights, rounds\), got 3"),
         ({"hold": ({"search": 0.5}, 3)}, InvalidInput, r"held weights sum to 0\.5, not to one"),
@@ -195,6 +205,106 @@ def test_a_refused_tell_changes_nothing(weights: Any, outcome: Any, message: str
     assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
 
 
+# The chosen options only ----------------------------------------------------------------------------------------------
+
+
+def told_chosen(n: int = 12, **more: Any) -> cb.Allocator:
+    a = cb.allocator(NAMES, "chosen", risk_aversion=0.4, **({"min_weight": 0.4} | more))
+    for y in rounds(n):
+        outcome = dict(zip(NAMES, y, strict=True))
+        weights = a.ask()
+        a.tell(weights, {name: outcome[name] for name in NAMES if weights[name] > 0})
+    return a
+
+
+def test_the_recommended_learner_for_chosen_feedback() -> None:
+    a = cb.allocator(NAMES, feedback="chosen", risk_aversion=0.4, min_weight=0.2, seed=3)
+    assert type(a.learner) is cb.PairUCB
+    assert (a.learner.risk_aversion, a.learner.min_weight, a.learner.seed) == (0.4, 0.2, 3)
+    assert cb.allocator(NAMES, feedback="chosen", risk_aversion=0.4).learner.min_weight is None
+
+
+def test_min_weight_with_full_feedback() -> None:
+    a = told(min_weight=0.4)
+    assert type(a.learner) is cb.ShrunkEmpirical
+    assert a.learner.min_weight == 0.4
+    assert all(weight == 0 or weight >= 0.4 - 1e-12 for weight in a.ask().values())
+
+
+def test_weights_by_name_and_outcomes_of_the_chosen() -> None:
+    a = told_chosen(40)
+    weights = a.ask()
+    assert tuple(weights) == NAMES
+    assert sum(weights.values()) == pytest.approx(1, abs=1e-12)
+    assert all(type(weight) is float and (weight == 0 or weight >= 0.4 - 1e-12) for weight in weights.values())
+    assert a.rounds_told == 40
+    assert 40 <= a.learner.counts.sum() <= 80  # one or two options a round
+    assert a.learner.counts.min() >= 1
+
+
+def test_chosen_by_name_in_order_and_by_the_learner_itself_teach_the_same() -> None:
+    by_name = cb.allocator(NAMES, "chosen", risk_aversion=0.4, min_weight=0.4)
+    in_order = cb.allocator(NAMES, "chosen", risk_aversion=0.4, min_weight=0.4)
+    by_series: Any = cb.allocator(NAMES, "chosen", risk_aversion=0.4, min_weight=0.4)
+    alone = cb.PairUCB(n_options=3, risk_aversion=0.4, min_weight=0.4)
+    for y in rounds(30):
+        w = alone.ask()
+        seen = np.where(w > 0, y, np.nan)
+        played = {name: weight for name, weight in zip(NAMES, w, strict=True) if weight > 0}
+        alone.tell(w, seen)
+        in_order.tell(w.tolist(), seen)
+        by_name.tell(played, {name: y[NAMES.index(name)] for name in reversed(played)})
+        by_series.tell(pd.Series(w, NAMES), pd.Series(y, NAMES)[w > 0])
+        for a in (in_order, by_name, by_series):
+            assert_array_equal(list(a.ask().values()), alone.ask())
+
+
+PAIR = {"search": 0.5, "video": 0.5}
+SEEN = {"search": 1.0, "video": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("weights", "outcome", "message"),
+    [
+        (PAIR, {"search": 1.0}, r"option 'video' \(index 2\): reward is missing although its weight is 0\.5"),
+        (PAIR, {}, r"option 'search' \(index 0\): reward is missing although its weight is 0\.5"),
+        (PAIR, FULL, r"option 'social' \(index 1\): reward 0\.0 given although its weight is 0"),
+        (ALL_IN, SEEN, r"option 'video' \(index 2\): reward 0\.5 given although its weight is 0"),
+        (PAIR, SEEN | {"TV": 1.0}, r"outcome: unknown option 'TV'; known are 'search', 'social', 'video'"),
+        (PAIR, SEEN | {"video": np.nan}, r"outcome of option 'video' must be finite, got nan"),
+        (PAIR, SEEN | {"video": None}, r"outcome of option 'video' must be a number, got None"),
+        (PAIR, SEEN | {"video": 1e200}, r"option 'video' \(index 2\): reward 1e\+200 is beyond"),
+        (PAIR, [1.0, np.nan, np.nan], r"option 'video' \(index 2\): reward is missing"),
+        (PAIR, [1.0, 0.0, 0.5], r"option 'social' \(index 1\): reward 0\.0 given although its weight is 0"),
+        (PAIR, [1.0, 0.5], r"reward must have 3 entries"),
+        (PAIR, 1.0, r"observation must be 3 rewards"),
+        ({"search": 0.5}, {"search": 1.0}, r"weights sum to 0\.5, not to one"),
+        ({"serch": 1.0}, {"search": 1.0}, r"weight: unknown option 'serch'"),
+    ],
+)
+def test_a_refused_tell_of_the_chosen_changes_nothing(weights: Any, outcome: Any, message: str, tmp_path: Path) -> None:
+    a = told_chosen()
+    a.save(tmp_path / "before")
+    proposal = a.ask()
+    with pytest.raises(InvalidInput, match=message):
+        a.tell(weights, outcome)
+    a.save(tmp_path / "after")
+    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
+    assert a.ask() == proposal
+
+
+def test_a_loaded_allocator_of_the_chosen_goes_on_bit_by_bit(tmp_path: Path) -> None:
+    a = told_chosen()
+    a.save(tmp_path / "a.json")
+    b = cb.Allocator.load(tmp_path / "a.json")
+    for y in rounds():
+        weights = b.ask()
+        assert weights == a.ask()
+        outcome = {name: float(y[i]) for i, name in enumerate(NAMES) if weights[name] > 0}
+        a.tell(weights, outcome)
+        b.tell(weights, outcome)
+
+
 # Saving and wrapping --------------------------------------------------------------------------------------------------
 
 
@@ -228,18 +338,21 @@ def test_files_that_are_not_there_or_not_ours(tmp_path: Path) -> None:
         cb.Allocator.load(tmp_path / "other.json")
 
 
-def test_any_learner_with_names_that_sees_everything_can_be_wrapped() -> None:
+def test_any_learner_with_names_that_sees_enough_can_be_wrapped() -> None:
     a = cb.Allocator(cb.OGD(n_options=2, risk_aversion=0.1, options=["a", "b"]))
     a.tell({"a": 1.0}, {"b": 0.1, "a": 0.3})
     assert a.rounds_told == 1
     assert tuple(a.ask()) == ("a", "b")
+    a = cb.Allocator(cb.MCUCB(n_options=2, risk_aversion=0.1, options=["a", "b"]))
+    a.tell({"a": 1.0}, {"a": 0.3})
+    assert a.learner.counts.tolist() == [1, 0]
 
 
 def test_a_learner_that_sees_less_is_refused() -> None:
     class Bandit(cb.Learner):
         feedback = "total"
 
-    with pytest.raises(Unsupported, match="feedback='total' is not available"):
+    with pytest.raises(Unsupported, match='feedback="total" is not available'):
         cb.Allocator(Bandit(n_options=2, options=["a", "b"]))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
+import semi_bandit_reference as naive
 from covbandit.errors import InvalidInput
 from covbandit.learners import Estimates
 from example_learners import FollowTheLeader
@@ -132,6 +133,82 @@ def test_held_weights_are_explained() -> None:
     assert e.weights.tolist() == [0.5, 0.5]
     assert e.mean == pytest.approx(1.5)
     assert e.variance == pytest.approx(0.0, abs=1e-15)
+
+
+# Semi-bandit learners -------------------------------------------------------------------------------------------------
+
+
+def played(learner: Any, n: int, seed: int = 5) -> list[Any]:
+    """Let a learner ask and tell; return the history."""
+    history = []
+    for reward in 0.5 * np.random.default_rng(seed).standard_normal((n, learner.n_options)):
+        w = learner.ask()
+        history.append((w, np.where(w > 0, reward, np.nan)))
+        learner.tell(*history[-1])
+    return history
+
+
+SEMI_BANDIT = [
+    cb.MCUCB(n_options=4, risk_aversion=0.5, regularization=0.2, radius_scale=(0.1, 0.2)),
+    cb.MCUCBGamma(n_options=4, risk_aversion=0.5, gamma=np.diag([1.0, 2.0, 3.0, 4.0]) + 1.0),
+    cb.OLSUCBC(n_options=4, min_weight=0.3, variance_bound=2.0),
+]
+
+
+@pytest.mark.parametrize("learner", SEMI_BANDIT, ids=lambda learner: type(learner).__name__)
+def test_semi_bandit_learners_show_their_radii(learner: Any) -> None:
+    learner = learner.clone()
+    history = played(learner, 60)
+    arguments = {"min_weight", "regularization", "variance_bound", "radius_scale", "gamma"} & learner.config().keys()
+    settings = {name: getattr(learner, name) for name in arguments}
+    if "gamma" in settings and settings["gamma"] is None:
+        settings["gamma"] = learner.variance_bound
+    expected = naive.confidence_round(history, **settings)
+    e = learner.explain()
+    assert e.width_kind == "radius of the confidence region E of the option alone"
+    assert e.widths == pytest.approx(tuple(np.sqrt(expected.bonus.diagonal())), rel=1e-12)
+    assert e.counts == tuple(expected.counts.diagonal())
+    w = e.weights
+    assert e.mean_contributions == pytest.approx(tuple(w * expected.mean), rel=1e-9)
+    assert e.risk_contributions == pytest.approx(tuple(w * (expected.covariance @ w)), rel=1e-9)
+    assert e.variance == pytest.approx(w @ expected.covariance @ w, rel=1e-9)
+
+
+def test_a_radius_by_hand() -> None:
+    # After d² = 4 pulls N_ii = 3, and with Γ = 2 everywhere E_t(e_i)² = 2β · 2(1 + λ)/3 at t = 5.
+    learner = cb.MCUCBGamma(n_options=2, risk_aversion=0.1, gamma=2.0, regularization=0.25)
+    played(learner, 4)
+    beta = np.log(5 * np.log(5) ** 2) + 2 * np.log(np.log(5)) + np.log(1 + 4 * np.e)
+    assert learner.explain().widths == pytest.approx([np.sqrt(2 * beta * 2.5 / 3)] * 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [cb.MCUCB, cb.MCUCBGamma, cb.OLSUCBC, cb.PairUCB])
+def test_start_up_of_semi_bandit_learners(kind: Any) -> None:
+    risk = {} if kind is cb.OLSUCBC else {"risk_aversion": 0.5}
+    learner = kind(n_options=3, min_weight=0.5, options=["a", "b", "c"], **risk)
+    e = learner.explain()
+    assert e.mean is e.variance is None
+    assert e.mean_contributions == e.risk_contributions == e.widths == (None, None, None)
+    learner.tell([0.0, 1.0, 0.0], [None, 0.75, None])
+    e = learner.explain()
+    assert e.counts == (0, 1, 0)
+    assert e.widths == (None, None, None)
+    assert e.mean_contributions[0] is e.mean_contributions[2] is None
+    assert e.mean is None  # what is asked for next was not seen yet
+    assert "unknown" not in e.width_kind
+
+
+@pytest.mark.parametrize("kind", [cb.MCUCB, cb.MCUCBGamma, cb.OLSUCBC])
+def test_one_option_at_a_time_needs_no_pairs(kind: Any) -> None:
+    risk = {} if kind is cb.OLSUCBC else {"risk_aversion": 0.5}
+    learner = kind(n_options=3, min_weight=0.6, **risk)
+    history = played(learner, 40)
+    e = learner.explain()
+    (chosen,) = np.flatnonzero(e.weights)
+    rewards = np.array([y[chosen] for w, y in history if w[chosen] > 0])
+    assert e.mean == pytest.approx(rewards.mean())
+    assert e.variance == pytest.approx(rewards.var())
+    assert None not in e.widths
 
 
 # What is unknown ------------------------------------------------------------------------------------------------------

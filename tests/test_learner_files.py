@@ -42,7 +42,8 @@ def test_the_file_is_plain_json_with_exact_floats(saved: Path) -> None:
     assert again.options == ("a", "b", "c")
     assert again.hold is not None
     assert again.hold[1] == 2
-    assert document["learner"]["arrays"]["mean"] == again._state.v[11].tolist()
+    assert again._layout is not None
+    assert document["learner"]["arrays"]["mean"] == again._layout.named(again._state)["mean"].tolist()
 
 
 @pytest.mark.parametrize("length", [0, 1, 100, -2])
@@ -128,3 +129,54 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(StateFileError, match=r"cannot write .*: Is a directory"):
         cb.FixedWeights(n_options=2).save(tmp_path)
     assert list(tmp_path.parent.glob(f".{tmp_path.name}*")) == []
+
+
+GAMMA = np.array([[2.0, 0.1, 1 / 3], [0.1, 1.0, -0.2], [1 / 3, -0.2, 1.5]])
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        cb.MCUCB(n_options=3, risk_aversion=0.1, radius_scale=(0.1, 0.3), cap_upper=True, variance_bound=2.0),
+        cb.MCUCB(n_options=3, risk_aversion=0.1, min_weight=None),
+        cb.MCUCBGamma(n_options=3, risk_aversion=0.1, gamma=GAMMA, options=["a", "b", "c"]),
+        cb.MCUCBGamma(n_options=3, risk_aversion=0.1, gamma=3.0, min_weight=0.7),
+        cb.OLSUCBC(n_options=3, gamma=GAMMA.tolist(), regularization=0.1, hold=([0.2, 0.3, 0.5], 5)),
+        cb.PairUCB(n_options=3, risk_aversion=0.1, bonus=0.7, min_weight=1 / 3),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("rounds", [0, 4, 40])
+def test_semi_bandit_learners(learner: cb.Learner, rounds: int, tmp_path: Path) -> None:
+    """Saved in the middle of start-up or after it, they go on as if nothing had happened; so do copies."""
+
+    def play(player: cb.Learner, rewards: np.ndarray) -> np.ndarray:
+        asked = []
+        for reward in rewards:
+            asked.append(player.ask())
+            player.tell(asked[-1], np.where(asked[-1] > 0, reward, np.nan))
+        return np.array(asked)
+
+    rewards = 0.5 * np.random.default_rng(1).standard_normal((rounds + 30, 3))
+    original = learner.clone()
+    play(original, rewards[:rounds])
+    path = tmp_path / "learner.json"
+    original.save(path)
+    copies = [cb.load_learner(path), original.clone(), pickle.loads(pickle.dumps(original))]
+    expected = play(original, rewards[rounds:])
+    for copy in copies:
+        assert type(copy) is type(learner)
+        assert repr(copy) == repr(learner)
+        gamma = getattr(learner, "gamma", None)
+        assert np.array_equal(getattr(copy, "gamma", None), gamma)  # type: ignore[arg-type]
+        assert np.array_equal(play(copy, rewards[rounds:]), expected)
+
+
+def test_a_damaged_gamma_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "learner.json"
+    cb.MCUCBGamma(n_options=3, risk_aversion=0.1, gamma=GAMMA).save(path)
+    config = json.loads(path.read_text())["learner"]["config"]
+    config["gamma"]["array"][0][1] = 0.5
+    _tamper(path, "config", config)
+    with pytest.raises(StateFileError, match=r"does not fit MCUCBGamma.*gamma is not symmetric"):
+        cb.load_learner(path)

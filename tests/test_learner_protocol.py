@@ -30,7 +30,21 @@ BAD_CONSTRUCTIONS: list[tuple[Any, str]] = [
     (lambda: cb.MCEmpirical(n_options=2, risk_aversion=float("nan")), "risk_aversion must be finite"),
     (lambda: cb.MCEmpirical(n_options=2, risk_aversion="high"), "risk_aversion must be a number, got 'high'"),
     (lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, half_life=0.0), "half_life must be a positive"),
-    (lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, min_weight=0.1), "min_weight=0.1"),
+    (lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, min_weight=0), "min_weight must be above 0 and at most 1"),
+    (
+        lambda: cb.OGD(n_options=2, risk_aversion=1.0, min_weight=1.5),
+        "min_weight must be above 0 and at most 1, got 1.5",
+    ),
+    (lambda: cb.LinearFI(n_options=2, min_weight=float("nan")), "min_weight must be finite, got nan"),
+    (
+        lambda: cb.ShrunkEmpirical(n_options=2, risk_aversion=1.0, min_weight="x"),
+        "min_weight must be a number, got 'x'",
+    ),
+    (lambda: cb.MCUCB(n_options=2, risk_aversion=1.0, min_weight=-0.1), "above 0 and at most 1, got -0.1"),
+    (
+        lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, min_weight=0.1, max_weight=0.8),
+        "min_weight=0.1 together with max_weight=0.8 is not supported",
+    ),
     (lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, max_weight=0.4), "max_weight sums to 0.8"),
     (lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, options=["a"]), "options must name 2 options, got 1"),
     (lambda: cb.MCEmpirical(n_options=2, risk_aversion=1.0, options=["a", "a"]), "option 'a' is named twice"),

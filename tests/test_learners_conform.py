@@ -26,6 +26,34 @@ MAKERS: dict[str, Any] = {
     "fixed, given": lambda: cb.FixedWeights(weights=[0.1, 0.2, 0.3, 0.4]),
     "shrunk-empirical": lambda: cb.ShrunkEmpirical(n_options=4, risk_aversion=0.5),
     "shrunk-empirical, two options": lambda: cb.ShrunkEmpirical(n_options=2, risk_aversion=3.0),
+    "mc-ucb": lambda: cb.MCUCB(n_options=4, risk_aversion=0.5, variance_bound=4.0),
+    "mc-ucb, clipped": lambda: cb.MCUCB(n_options=5, risk_aversion=0.1, variance_bound=4.0, cap_upper=True),
+    "mc-ucb, any weights": lambda: cb.MCUCB(
+        n_options=4, risk_aversion=0.5, min_weight=None, variance_bound=4.0, radius_scale=(0.02, 0.2)
+    ),
+    "mc-ucb, one at a time": lambda: cb.MCUCB(n_options=4, risk_aversion=0.5, min_weight=0.6, variance_bound=4.0),
+    "mc-ucb, 10 options": lambda: cb.MCUCB(n_options=10, risk_aversion=0.5, min_weight=0.3, variance_bound=4.0),
+    "mc-ucb, held": lambda: cb.MCUCB(
+        n_options=3, risk_aversion=2.0, min_weight=0.2, options=["a", "b", "c"], hold=([0.2, 0.3, 0.5], 5)
+    ),
+    "mc-ucb-gamma": lambda: cb.MCUCBGamma(n_options=4, risk_aversion=0.5, variance_bound=4.0),
+    "mc-ucb-gamma, matrix": lambda: cb.MCUCBGamma(
+        n_options=3, risk_aversion=0.5, min_weight=0.3, gamma=np.eye(3) + 0.5, options=["a", "b", "c"]
+    ),
+    "mc-ucb-gamma, one at a time": lambda: cb.MCUCBGamma(n_options=3, risk_aversion=0.5, min_weight=0.9, gamma=2.0),
+    "mc-ucb-gamma, held": lambda: cb.MCUCBGamma(n_options=2, risk_aversion=0.5, hold=([1.0, 0.0], 7)),
+    "ols-ucb-c": lambda: cb.OLSUCBC(n_options=5, variance_bound=4.0),
+    "ols-ucb-c, matrix": lambda: cb.OLSUCBC(n_options=3, min_weight=1 / 3, gamma=np.eye(3) + 0.5),
+    "ols-ucb-c, one at a time": lambda: cb.OLSUCBC(n_options=3, min_weight=0.6, options=["a", "b", "c"]),
+    "ols-ucb-c, any weights": lambda: cb.OLSUCBC(n_options=3, min_weight=None, hold=([0.2, 0.3, 0.5], 10)),
+    "pair-ucb": lambda: cb.PairUCB(n_options=4, risk_aversion=0.5),
+    "pair-ucb, two options": lambda: cb.PairUCB(n_options=2, risk_aversion=0.5, min_weight=0.5),
+    "pair-ucb, any weights": lambda: cb.PairUCB(n_options=4, risk_aversion=0.5, min_weight=None),
+    "pair-ucb, one at a time": lambda: cb.PairUCB(n_options=4, risk_aversion=0.5, min_weight=0.6),
+    "pair-ucb, 12 options": lambda: cb.PairUCB(n_options=12, risk_aversion=2.0, min_weight=0.25),
+    "pair-ucb, held": lambda: cb.PairUCB(
+        n_options=3, risk_aversion=2.0, min_weight=0.2, options=["a", "b", "c"], hold=([0.2, 0.3, 0.5], 10)
+    ),
     "plain Python": lambda: FollowTheLeader(n_options=3),
     "plain Python, randomised": lambda: Exploring(n_options=3, seed=5),
     "plain Python, total": lambda: TotalChaser(n_options=3),
@@ -39,8 +67,14 @@ class TestLearners(LearnerConformance):
         self.name = name
 
     @property
+    def history(self) -> int:  # type: ignore[override]
+        return 150 if self.name == "mc-ucb, 10 options" else 60  # it starts by 100 pulls
+
+    @property
     def memory_rounds(self) -> int:  # type: ignore[override]
-        return 2_000 if self.name.startswith("plain") else 100_000
+        if self.name.startswith("plain"):
+            return 2_000
+        return 100_000 if self.make().feedback == "all" else 5_000
 
     def make(self) -> cb.Learner:
         return MAKERS[self.name]()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from covbandit import problems
-from covbandit.errors import InvalidInput, NotPositiveSemidefinite, Unsupported
+from covbandit.errors import InvalidInput, NotPositiveSemidefinite
 
 NAN = float("nan")
 
@@ -25,9 +25,18 @@ def test_synthetic_off_diagonal():
 
 
 @pytest.mark.parametrize("make", [problems.synthetic, problems.etf, lambda **kw: problems.random(3, **kw)])
-def test_min_weight_is_refused_everywhere(make):
-    with pytest.raises(Unsupported, match=r"min_weight=0\.2"):
-        make(min_weight=0.2)
+def test_min_weight_is_taken_everywhere(make):
+    problem = make(min_weight=0.3)
+    assert problem.min_weight == 0.3
+    optimum = problem.optimum()
+    assert optimum.certified
+    assert (optimum.weights[optimum.weights > 0] >= 0.3 - 1e-12).all()
+    assert make().min_weight is None
+    # All else is as without it.
+    assert problem.to_dict() | {"min_weight": None} == make().to_dict()
+    for outside in (0, -0.1, 1.5, NAN):
+        with pytest.raises(InvalidInput, match=rf"min_weight must be .*got {float(outside)}"):
+            make(min_weight=outside)
 
 
 @pytest.mark.parametrize("correlation", ["negative", "zero", "positive", "factor"])

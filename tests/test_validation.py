@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from covbandit import validation
-from covbandit.errors import InvalidInput, NotPositiveSemidefinite
+from covbandit.errors import InvalidInput, NotPositiveSemidefinite, Unsupported
 
 NAMES = ("tea", "coffee")
 
@@ -94,3 +94,53 @@ def test_option_names():
     assert validation.as_options(["tea", "coffee"], None) == NAMES
     assert validation.label(1) == "option 1"
     assert validation.label(1, NAMES) == "option 'coffee' (index 1)"
+
+
+@pytest.mark.parametrize("least", [1e-300, 0.1, 1 / 3, 0.5, 0.51, 1, np.float32(0.25)])
+def test_min_weight(least):
+    checked = validation.as_min_weight(least)
+    assert checked == float(least)
+    assert type(checked) is float
+    assert validation.as_min_weight(None) is None
+    assert validation.as_min_weight(None, max_weight=0.3) is None
+
+
+@pytest.mark.parametrize(
+    ("least", "message"),
+    [
+        (0, r"above 0 and at most 1, got 0\.0: every weight is 0 or at least min_weight \(None allows all weights\)"),
+        (-0.1, r"above 0 and at most 1, got -0\.1"),
+        (1.5, r"above 0 and at most 1, got 1\.5"),
+        (1 + 1e-15, r"above 0 and at most 1, got 1\.00000"),
+        (float("nan"), r"finite, got nan"),
+        (float("inf"), r"finite, got inf"),
+        ("x", r"a number, got 'x'"),
+        ([0.1, 0.2], r"a number, got \[0\.1, 0\.2\]"),
+    ],
+)
+def test_min_weight_is_refused(least, message):
+    with pytest.raises(InvalidInput, match=f"min_weight must be {message}"):
+        validation.as_min_weight(least)
+
+
+def test_min_weight_with_max_weight_is_refused():
+    for caps in (0.5, 1.0, [0.5, 0.6], {"tea": 0.5}):
+        with pytest.raises(
+            Unsupported, match=r"min_weight=0\.1 together with max_weight=.* is not supported; leave one"
+        ):
+            validation.as_min_weight(0.1, caps)
+
+
+def test_weights_must_be_zero_or_at_least_min_weight():
+    for weights in ([0, 1], [0.25, 0.75], [0.25 - 0.9e-9, 0.75 + 0.9e-9], [0.5, 0.5]):
+        validation.require_min_weight(np.array(weights, dtype=float), 0.25)
+    for weights in ([0.25 - 1.1e-9, 0.75 + 1.1e-9], [1e-12, 1 - 1e-12]):
+        with pytest.raises(InvalidInput, match=r"option 'tea' \(index 0\): weight .* between 0 and min_weight 0\.25"):
+            validation.require_min_weight(np.array(weights), 0.25, NAMES)
+
+
+def test_matrices_of_either_sign():
+    matrix = [[-1.0, 2.0], [2.0, 0.0]]
+    assert validation.as_symmetric(matrix, "bonus", 2, signed=True).tolist() == matrix
+    with pytest.raises(NotPositiveSemidefinite, match=r"option 0: variance -1\.0 is negative"):
+        validation.as_symmetric(matrix, "covariance", 2)

@@ -102,7 +102,12 @@ class Problem:
     def _optimum(self) -> Optimum:
         caps = None if self.max_weight is None else self.max_weight.copy()
         optimum = solve(  # kernels take writable arrays only, hence the copies
-            self.mean.copy(), self.covariance.copy(), self.risk_aversion, caps, np.zeros(self.n_options), self.min_weight
+            self.mean.copy(),
+            self.covariance.copy(),
+            self.risk_aversion,
+            caps,
+            np.zeros(self.n_options),
+            self.min_weight,
         )
         optimum.weights.setflags(write=False)
         return optimum

@@ -26,7 +26,7 @@ app = typer.Typer(
 
     `covbandit reproduce fi-synthetic --quick`  the paper's first experiment, in seconds
 
-    `covbandit reproduce fi-synthetic`  the same with 50 replications of 100,000 rounds
+    `covbandit reproduce`  all its experiments so far, with 50 replications each
 
     In Python: `import covbandit as cb; help(cb.allocator)`.
 
@@ -53,10 +53,13 @@ def _options(
 @app.command()
 def reproduce(
     panels: Annotated[
-        list[str] | None, typer.Argument(metavar="[PANEL]...", help="Which panels; all by default: fi-synthetic.")
+        list[str] | None,
+        typer.Argument(metavar="[PANEL]...", help="Which panels; all by default: fi-synthetic, sb-synthetic."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look: 20 replications of 10,000 rounds.")] = False,
-    horizon: Annotated[int | None, typer.Option(help="Rounds per replication; 100,000 by default.")] = None,
+    horizon: Annotated[
+        int | None, typer.Option(help="Rounds per replication; by default 100,000 for fi, 10,000 for sb.")
+    ] = None,
     replications: Annotated[int | None, typer.Option(help="Independent replications; 50 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers, on any number of workers.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads; one per core by default.")] = None,

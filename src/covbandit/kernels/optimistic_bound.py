@@ -1,7 +1,8 @@
 r"""A proven upper bound on the optimistic utility over weights that are zero or at least c, by branch and bound.
 
-The problem, A, C and c are those of `optimistic_search`. A node is a simplex of weights, given by its vertices v_i; with
-barycentric coordinates λ it is ``w = Σ λ_i v_i``, and quadratic forms become k × k matrices in λ. There are two kinds:
+The problem, A, C and c are those of `optimistic_search`. A node is a simplex of weights, given by its vertices v_i;
+with barycentric coordinates λ it is ``w = Σ λ_i v_i``, and quadratic forms become k × k matrices in λ. There are two
+kinds:
 
 * *undecided*: some options are in (w_i ≥ c), some are out (w_i = 0), the others are free (w_i ≥ 0). That is the simplex
   with vertices "c on all that are in, the rest on one that is in or free". Its children decide one free option.
@@ -11,18 +12,26 @@ If F is proven convex along an edge v_i - v_j, everywhere on the node, its maxim
 children are then these two faces, and the node loses a dimension. (It is also feasible there: weight moves between two
 options until one of them has what is left to it, nothing or c.)
 
-The bound. Let w₀ be any point with s = √(w₀'Aw₀) > 0, ℓ(w) = w₀'Aw / s the tangent of the root there, and
-P = A - Aw₀w₀'A/s², so that w'Aw = ℓ² + w'Pw. Then
+Two majorants of the root make F a quadratic form λ'Bλ, which is bounded by its largest entry or, if it is concave on
+the simplex (a Cholesky factor proves it), by its value plus the Frank-Wolfe gap at any point.
 
-.. math:: \sqrt{w'Aw} = ℓ(w) + \frac{w'Pw}{\sqrt{w'Aw} + ℓ(w)} ≤ ℓ(w) + \frac{w'Pw}{2a} + τ |Πw|^2 \Big(\frac1{2a} - \frac1{2b}\Big)
+The tangent, for small nodes. Let w₀ be any point with s = √(w₀'Aw₀) > 0, ℓ(w) = w₀'Aw / s the tangent of the root
+there, and P = A - Aw₀w₀'A/s², so that w'Aw = ℓ² + w'Pw. Then
+
+.. math::
+    \sqrt{w'Aw} = ℓ(w) + \frac{w'Pw}{\sqrt{w'Aw} + ℓ(w)}
+        ≤ ℓ(w) + \frac{w'Pw}{2a} + τ |Πw|^2 \Big(\frac1{2a} - \frac1{2b}\Big)
 
 where 2a ≤ √(w'Aw) + ℓ(w) ≤ 2b on the node, -τ ≤ 0 is below all eigenvalues of A, and Πw = w - w₀ℓ(w)/s, since
-w'Pw = (Πw)'A(Πw) ≥ -τ|Πw|². This quadratic majorant of F agrees with F at w₀ in value, gradient and, as the node
-shrinks, in curvature. So if it is concave on the node, which a Cholesky factor proves, F ≤ F(w₀) + the Frank-Wolfe gap
-there, and that gap vanishes where w₀ is a maximum: such nodes are closed without being cut into dust.
-Where it is not concave, Σ_i z_i λ_i(1-λ_i) ≥ 0 is added, which makes it so, and the gap is taken at the maximum of the
-sum. Two cheaper bounds come first: the largest entry of the form's matrix, for this majorant and for
-√q ≤ (q + u²)/2u.
+w'Pw = (Πw)'A(Πw) ≥ -τ|Πw|². It agrees with the root at w₀ in value, gradient and, as the node shrinks, curvature. So
+where w₀ is a maximum and F is concave around it, the Frank-Wolfe gap vanishes: no node is cut into dust there.
+
+The chord, for large nodes. If s_i s_j ≥ v_i'Av_j for all vertices (s_i = √(v_i'Av_i) if A is positive semi-definite),
+
+.. math:: \sqrt{w'Aw} ≤ s'λ - \frac{λ'(ss' - VAV')λ}{2 \max s} ≤ s'λ.
+
+It is exact at the vertices. As much of its second term is used as leaves it concave; where even without it F's majorant
+is not concave, Σ_i z_i λ_i(1-λ_i) ≥ 0 is added to make it so.
 """
 
 from __future__ import annotations
@@ -31,12 +40,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import kernel
-from covbandit.kernels.optimistic_search import climb
+from covbandit.kernels.optimistic_moves import MOVE_ROWS, ROUNDING, climb
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
-_ROUNDING = 1e-12  # c may be missed by this: 3 × (1/3) need not be 1
 _NOISE = 4e-15  # what rounding may add to a bound, as a share of its terms
 _CLIMB = 300  # transfers in one climb
 
@@ -61,8 +69,8 @@ _LIFT = 4  # z
 _ROW = 5
 _OTHER = 6
 _CHORD = 7  # √q at the vertices, or a little more
-_CLIMBING = 8  # three rows
-BOUND_ROWS = 11
+_CLIMBING = 8
+BOUND_ROWS = _CLIMBING + MOVE_ROWS
 # and `slabs`
 _A = 0  # A, C and the vertices' Gram matrix in barycentric coordinates
 _C = 1
@@ -180,7 +188,7 @@ def bound_node(
     for i in range(d):
         inside += status[i] >= IN
     rest = max(1.0 - inside * least, 0.0)
-    if rest < least - _ROUNDING or rest <= _ROUNDING:
+    if rest < least - ROUNDING or rest <= ROUNDING:
         for i in range(d):
             if status[i] == FREE:
                 status[i] = OUT
@@ -276,20 +284,27 @@ def bound_node(
     found[0] = best
     _weights(w, lam, V, rows, option, status, least, rest, k)
     noise = _NOISE * n * size
-    if n == 1 or rest <= _ROUNDING:
+    if n == 1 or rest <= ROUNDING:
         return best + noise
 
-    # √q ≤ s'λ with s_i ≥ √q(v_i), as soon as AA_ij ≤ s_i s_j; and then √q ≤ s'λ - λ'(ss'-AA)λ / 2 max s. The largest entry.
+    # The chord's majorant, and its largest entry.
     rooted = high > 0.0
     top = 0.0
     if rooted:
-        stretch = 1.0
         for a in range(n):
-            chord[a] = np.sqrt(max(AA[a, a], 1e-24 * high))
+            chord[a] = np.sqrt(max(AA[a, a], 0.0))
+        for a in range(n):
             for b in range(a):
-                stretch = max(stretch, AA[a, b] / (chord[a] * chord[b]))
+                if AA[a, b] > chord[a] * chord[b]:
+                    # Raise the lower one; or both, if that would lift it above √high, which bounds the root everywhere.
+                    lower = a if chord[a] < chord[b] else b
+                    upper = a + b - lower
+                    if AA[a, b] < chord[upper] * np.sqrt(high):
+                        chord[lower] = AA[a, b] / chord[upper]
+                    else:
+                        chord[lower] = max(chord[lower], np.sqrt(AA[a, b]))
+                        chord[upper] = max(chord[upper], np.sqrt(AA[a, b]))
         for a in range(n):
-            chord[a] *= np.sqrt(stretch)
             top = max(top, chord[a])
     else:
         for a in range(n):
@@ -317,7 +332,9 @@ def bound_node(
     if (total + np.sqrt(max(square, 0.0)) - penalty / n) / n > best:
         for a in range(n):
             lam[a] = 1.0 / n
-    value = climb(linear, AA, CC, 0.0, cap, lam, work[_CLIMBING : _CLIMBING + 3], order[: 2 * d], _CLIMB, -np.inf)
+    value = climb(
+        linear, AA, CC, 0.0, cap, lam, work[_CLIMBING : _CLIMBING + MOVE_ROWS], order[: 2 * d], _CLIMB, 1e-13, -np.inf
+    )
     feasible = True
     for a in range(n):
         if free > 0 and status[option[a]] == FREE and lam[a] > 0.0 and lam[a] * rest < least:
@@ -406,7 +423,19 @@ def bound_node(
                 L[a, b] = -B[a, b]
                 T[a, b] = 0.0
             L[a, a] += work[_LIFT, a]
-        value = climb(work[_LIFT], T, L, 0.0, cap, lam, work[_CLIMBING : _CLIMBING + 3], order[: 2 * d], _CLIMB, -np.inf)
+        value = climb(
+            work[_LIFT],
+            T,
+            L,
+            0.0,
+            cap,
+            lam,
+            work[_CLIMBING : _CLIMBING + MOVE_ROWS],
+            order[: 2 * d],
+            _CLIMB,
+            1e-13,
+            -np.inf,
+        )
         level = 0.0
         highest = -np.inf
         for a in range(n):
@@ -455,8 +484,8 @@ def bound_node(
                     division[0] = DECIDE
                     division[1] = i
         return bound
-    # Cut the edge to which the bound owes most at its maximum, Σ_i z_i λ_i(1-λ_i) = Σ_{i<j} (z_i+z_j) λ_i λ_j, unless it
-    # is much shorter than the longest one: nodes must shrink in all directions.
+    # Cut the edge to which the bound owes most at its maximum (Σ_i z_i λ_i(1-λ_i) = Σ_{i<j} (z_i+z_j) λ_i λ_j), unless
+    # it is much shorter than the longest one: nodes must shrink in all directions.
     division[0] = CUT
     worst = 0.0
     longest = 0.0
@@ -474,208 +503,10 @@ def bound_node(
             longest = max(longest, length)
     a = division[1]
     b = division[2]
-    if GG[a, a] + GG[b, b] - 2.0 * GG[a, b] < 0.03 * longest:
+    if GG[a, a] + GG[b, b] - 2.0 * GG[a, b] < 0.5 * longest:
         for a in range(n):
             for b in range(a):
                 if GG[a, a] + GG[b, b] - 2.0 * GG[a, b] == longest:
                     division[1] = a
                     division[2] = b
     return bound
-
-
-@kernel()
-def _push(heap: I64, bounds: F64, count: int, slot: int) -> None:
-    """Add a slot to a heap with the largest bound on top."""
-    at = count
-    while at > 0:
-        parent = (at - 1) // 2
-        if bounds[heap[parent]] >= bounds[slot]:
-            break
-        heap[at] = heap[parent]
-        at = parent
-    heap[at] = slot
-
-
-@kernel()
-def _pop(heap: I64, bounds: F64, count: int) -> int:
-    """Take the slot with the largest bound from a heap of `count`."""
-    top = heap[0]
-    slot = heap[count - 1]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= count - 1:
-            break
-        if child + 1 < count - 1 and bounds[heap[child + 1]] > bounds[heap[child]]:
-            child += 1
-        if bounds[slot] >= bounds[heap[child]]:
-            break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = slot
-    return int(top)
-
-
-OPEN = 0  # counters: nodes waiting
-SPARE = 1  # slots free for reuse
-VISITED = 2  # nodes bounded
-N_COUNTERS = 3
-
-BEST = 0  # numbers: F of the best weights
-CEILING = 1  # the largest bound of a node that was set aside
-FOUND = 2  # F of the best weights in the node at hand
-N_NUMBERS = 3
-
-PROVED = 0
-OUT_OF_NODES = 1
-OUT_OF_ROOM = 2
-
-
-@kernel(
-    "int64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], float64, float64, int64, "
-    "float64[::1], float64[::1], int64[::1], int64[:, ::1], int64[::1], float64[:, :, ::1], float64[::1], "
-    "int64[:, ::1], int64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1])"
-)
-def prove_optimistic(
-    theta: F64,
-    A: F64,
-    C: F64,
-    least: float,
-    cap: F64,
-    tau: float,
-    tolerance: float,
-    limit: int,
-    w: F64,
-    numbers: F64,
-    counters: I64,
-    status: I64,
-    rows: I64,
-    vertices: F64,
-    bounds: F64,
-    divisions: I64,
-    heap: I64,
-    spare: I64,
-    work: F64,
-    slabs: F64,
-    order: I64,
-) -> int:
-    """Go on with branch and bound until no node promises more than the tolerance beyond the best weights.
-
-    ====================  ==================================================================================
-    tau                   below -tau no eigenvalue of A; 0 if none is negative
-    tolerance             what F may have above the best weights
-    limit                 nodes at most, in all calls together
-    w, numbers            the best weights so far and what is known of them; improved
-    counters .. spare     the waiting nodes, one per slot; enlarged by the caller when OUT_OF_ROOM, then called again
-    work, slabs, order    (BOUND_ROWS + 1) × d, BOUND_SLABS × d × d, 3 d
-    ====================  ==================================================================================
-    """
-    d = theta.size
-    here = work[BOUND_ROWS]
-    children = 2
-    if counters[VISITED] == 0:
-        # The root waits to be visited as the only child of nothing.
-        children = 1
-        numbers[CEILING] = -np.inf
-    while True:
-        accept = numbers[BEST] + tolerance
-        parent = -1
-        if children == 2:
-            if counters[OPEN] == 0:
-                return PROVED
-            if bounds[heap[0]] <= accept:
-                numbers[CEILING] = max(numbers[CEILING], bounds[heap[0]])
-                return PROVED
-            if counters[VISITED] + 2 > limit:
-                return OUT_OF_NODES
-            if counters[SPARE] < 2:
-                return OUT_OF_ROOM
-            parent = _pop(heap, bounds, counters[OPEN])
-            counters[OPEN] -= 1
-            if divisions[parent, 0] == POINT:  # its bound exceeds its value by rounding only
-                numbers[CEILING] = max(numbers[CEILING], bounds[parent])
-                spare[counters[SPARE]] = parent
-                counters[SPARE] += 1
-                continue
-        for child in range(children):
-            counters[SPARE] -= 1
-            slot = spare[counters[SPARE]]
-            if parent < 0:
-                rows[slot] = 0
-                for i in range(d):
-                    status[slot, i] = OUT if cap[i] <= 0.0 else (FREE if least > 0.0 else IN)
-            else:
-                _divide(status, rows, vertices, divisions, parent, slot, child)
-            accept = numbers[BEST] + tolerance
-            bound = bound_node(
-                theta,
-                A,
-                C,
-                least,
-                tau,
-                status[slot],
-                rows[slot],
-                vertices[slot],
-                accept,
-                here,
-                numbers[FOUND:],
-                divisions[slot],
-                work,
-                slabs,
-                order,
-            )
-            bounds[slot] = bound if parent < 0 else min(bound, bounds[parent])
-            counters[VISITED] += 1
-            if numbers[FOUND] > numbers[BEST]:
-                numbers[BEST] = numbers[FOUND]
-                for i in range(d):
-                    w[i] = here[i]
-                accept = numbers[BEST] + tolerance
-            if bounds[slot] <= accept:
-                numbers[CEILING] = max(numbers[CEILING], bounds[slot])
-                spare[counters[SPARE]] = slot
-                counters[SPARE] += 1
-            else:
-                _push(heap, bounds, counters[OPEN], slot)
-                counters[OPEN] += 1
-        if parent >= 0:
-            spare[counters[SPARE]] = parent
-            counters[SPARE] += 1
-        children = 2
-
-
-@kernel()
-def _divide(status: I64, rows: I64, vertices: F64, divisions: I64, parent: int, slot: int, child: int) -> None:
-    """Write a child of a node into a slot."""
-    d = status.shape[1]
-    how = divisions[parent, 0]
-    one = divisions[parent, 1]
-    other = divisions[parent, 2]
-    rows[slot] = rows[parent]
-    for i in range(d):
-        status[slot, i] = status[parent, i]
-    if how == DECIDE:
-        status[slot, one] = IN if child == 0 else OUT
-        return
-    k = 0
-    for i in range(d):
-        if status[parent, i] == FREE or status[parent, i] == IN:
-            if how == FACES and rows[parent] == 0 and k == (one if child == 0 else other):
-                status[slot, i] = OUT if status[parent, i] == FREE else FIXED
-            k += 1
-    if how == FACES and rows[parent] == 0:
-        return
-    n = rows[parent] if rows[parent] > 0 else k
-    to = 0
-    for a in range(n):
-        if how == FACES and a == (one if child == 0 else other):
-            continue
-        for b in range(k):
-            vertices[slot, to, b] = vertices[parent, a, b] if rows[parent] > 0 else (1.0 if a == b else 0.0)
-        to += 1
-    rows[slot] = to
-    if how == CUT:
-        moved = one if child == 0 else other
-        kept = other if child == 0 else one
-        for b in range(k):
-            vertices[slot, moved, b] = 0.5 * (vertices[slot, moved, b] + vertices[slot, kept, b])

@@ -4,8 +4,9 @@ r"""A fast search for the largest optimistic utility over weights that are zero 
 
 A and C are symmetric and may be indefinite, so F has many local maxima. The options with weight, the *support*, span a
 simplex of their own, with vertices "c on all, the rest on one". Where there are few supports, all their vertices and
-barycentres are scored and the best supports are climbed from their best points. Where there are many, greedy starts
-(one through every option, and the weights played last) are improved by climbing, adding, dropping and swapping.
+barycentres are scored; where there are many, those of supports grown greedily from every option. The best points are
+climbed a little, and the best of these to the top, as are the weights played last. Unless every support was climbed,
+options are then added, dropped and swapped as long as that helps. Diversity of starts matters more than depth.
 
 What must hold: the answer is feasible, no transfer between two chosen options improves it beyond rounding, and it is
 at least as good as every point scored. It is *not* proven to be the best; `optimistic_bound` proves.
@@ -32,175 +33,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import kernel
+from covbandit.kernels.optimistic_moves import MOVE_ROWS, ROUNDING, climb, exchange
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 MAX_SCORED = 1200  # supports; where there are more, starts are grown greedily instead of scoring them all
 N_TRIED = 64  # points of the best scores, which are climbed a little
-N_CLIMBED = 5  # of these, which are climbed to the top
-_ROUNDING = 1e-12  # c may be missed by this: 3 × (1/3) need not be 1
-_CLIMB = 1e-13  # a climb ends when no transfer promises more than this share of the terms
+N_CLIMBED = 5  # of these, which are climbed to the top; if starts are grown greedily, all are
 _MOVES = 400  # transfers in one climb
 _FIRST_MOVES = 4  # transfers in a little climb
+_LAST_MOVES = 2000  # transfers in the last climb, of the best point
+_ROUGHLY = 1e-9  # share of the terms that a transfer must promise, to compare points
+_PRECISELY = 1e-14  # and to polish the best one
+_EXCHANGES = 10  # exchanges of options at most, for each that fits: far more than were ever needed
 
-# rows of `work`
-_X = 0
-_AX = 1
-_CX = 2
-_BEST = 3
-_POINT = 4  # N_TRIED rows of weights
+# rows of `work`, after those of the moves
+_INSIDE = MOVE_ROWS
+_BEST = MOVE_ROWS + 1
+_POINT = MOVE_ROWS + 2  # N_TRIED rows of weights
 _SCORE = _POINT + N_TRIED  # as many whose first entry is F there
 SEARCH_ROWS = _SCORE + N_TRIED
 SEARCH_SLABS = 2
 
+
 @kernel()
 def largest_support(least: float, d: int) -> int:
     """Return how many options fit."""
-    if least * d <= 1.0 + _ROUNDING:
+    if least * d <= 1.0 + ROUNDING:
         return d
-    return int((1.0 + _ROUNDING) / least)
-
-
-@kernel()
-def evaluate(theta: F64, A: F64, C: F64, w: F64) -> float:
-    """Return F(w)."""
-    linear = 0.0
-    square = 0.0
-    penalty = 0.0
-    for i in range(w.size):
-        if w[i] != 0.0:
-            a = 0.0
-            b = 0.0
-            for j in range(w.size):
-                a += A[i, j] * w[j]
-                b += C[i, j] * w[j]
-            linear += theta[i] * w[i]
-            square += w[i] * a
-            penalty += w[i] * b
-    return linear + np.sqrt(max(square, 0.0)) - penalty
-
-
-@kernel(
-    "float64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], float64[::1], float64[:, ::1], "
-    "int64[::1], int64, float64)"
-)
-def climb(
-    theta: F64, A: F64, C: F64, least: float, cap: F64, w: F64, work: F64, order: I64, limit: int, target: float
-) -> float:
-    """Improve feasible weights within their support by transfers between two options; return F of the result.
-
-    Each transfer goes from the option with the least gradient that has more than c to the one with the largest, by an
-    exact line search. A climb that would not reach `target` if F were concave is given up.
-    """
-    d = w.size
-    ax = work[_AX]
-    cx = work[_CX]
-    k = 0
-    for i in range(d):
-        if w[i] > 0.0 or (least == 0.0 and cap[i] > 0.0):
-            order[k] = i
-            k += 1
-    linear = 0.0
-    q = 0.0
-    penalty = 0.0
-    for a in range(k):
-        i = order[a]
-        x = 0.0
-        y = 0.0
-        for b in range(k):
-            j = order[b]
-            x += A[i, j] * w[j]
-            y += C[i, j] * w[j]
-        ax[i] = x
-        cx[i] = y
-        linear += theta[i] * w[i]
-        q += w[i] * x
-        penalty += w[i] * y
-    value = linear + np.sqrt(max(q, 0.0)) - penalty
-    for _ in range(limit):
-        inverse = 1.0 / np.sqrt(q) if q > 0.0 else 0.0
-        up = -1
-        down = -1
-        highest = -np.inf
-        lowest = np.inf
-        level = 0.0
-        for a in range(k):
-            i = order[a]
-            g = theta[i] + ax[i] * inverse - 2.0 * cx[i]
-            level += (w[i] - least) * g
-            if g > highest:
-                highest = g
-                up = i
-            if g < lowest and w[i] > least:
-                lowest = g
-                down = i
-        if down < 0 or not highest > lowest:
-            break
-        if value + (1.0 - k * least) * highest - level < target:
-            break
-        room = w[down] - least
-        if (highest - lowest) * room <= _CLIMB * (abs(highest) + abs(lowest) + abs(value)):
-            break
-        p = theta[up] - theta[down] - 2.0 * (cx[up] - cx[down])
-        bend = 2.0 * (C[up, up] + C[down, down] - 2.0 * C[up, down])
-        b1 = ax[up] - ax[down]
-        a2 = A[up, up] + A[down, down] - 2.0 * A[up, down]
-        # φ'(t) = p - bend t + (b1 + a2 t)/√(q + 2 b1 t + a2 t²), positive at 0: the first top that Newton's steps reach,
-        # or the end of the interval, whichever is higher. There may be a valley in between.
-        root = np.sqrt(max(q, 0.0))
-        low = 0.0
-        high = room
-        seen_end = False
-        t = 0.0
-        slope = highest - lowest
-        square = q
-        for _newton in range(60):
-            curvature = -bend
-            if square > 0.0:
-                curvature += (a2 * q - b1 * b1) / (square * np.sqrt(square))
-            following = t - slope / curvature if curvature < 0.0 else room
-            if not (following > low and following < high):
-                following = 0.5 * (low + high) if seen_end or high < room else room
-            change = abs(following - t)
-            t = following
-            square = q + t * (2.0 * b1 + a2 * t)
-            slope = p - bend * t
-            if square > 0.0:
-                slope += (b1 + a2 * t) / np.sqrt(square)
-            if t == room:
-                seen_end = True
-                if slope >= 0.0:
-                    break
-            elif slope > 0.0:
-                low = t
-            else:
-                high = t
-            if change <= 1e-3 * t and abs(slope) <= 1e-6 * (highest - lowest):
-                break
-        step = t
-        gain = p * t - 0.5 * bend * t * t + np.sqrt(max(square, 0.0)) - root
-        square = q + room * (2.0 * b1 + a2 * room)
-        far = p * room - 0.5 * bend * room * room + np.sqrt(max(square, 0.0)) - root
-        if far > gain:
-            step = room
-            gain = far
-        if not gain > 0.0:
-            break
-        w[up] += step
-        w[down] = least if step == room else w[down] - step
-        q = 0.0
-        linear = 0.0
-        penalty = 0.0
-        for a in range(k):
-            i = order[a]
-            ax[i] += step * (A[i, up] - A[i, down])
-            cx[i] += step * (C[i, up] - C[i, down])
-            q += w[i] * ax[i]
-            linear += theta[i] * w[i]
-            penalty += w[i] * cx[i]
-        value = linear + np.sqrt(max(q, 0.0)) - penalty
-    return value
+    return int((1.0 + ROUNDING) / least)
 
 
 @kernel()
@@ -215,7 +77,7 @@ def _keep(work: F64, order: I64, score: float) -> int:
         return -1
     # The same point again, or one as good as the same: diversity is worth more than a second climb to the same top.
     for a in range(kept):
-        if abs(score - work[_SCORE + a, 0]) <= _ROUNDING * abs(score):
+        if abs(score - work[_SCORE + a, 0]) <= ROUNDING * abs(score):
             return -1
     place = worst
     if kept < N_TRIED:
@@ -229,7 +91,7 @@ def _keep(work: F64, order: I64, score: float) -> int:
             if work[_SCORE + a, 0] < work[_SCORE + worst, 0]:
                 worst = a
         order[order.size - 1] = worst
-    return place
+    return int(place)
 
 
 @kernel(
@@ -259,7 +121,7 @@ def _score_support(
         for a in range(k):
             work[_POINT + place, order[a]] = share
     rest = max(1.0 - k * least, 0.0)
-    if k == 1 or rest <= _ROUNDING or least == 0.0:
+    if k == 1 or rest <= ROUNDING or least == 0.0:
         return  # the barycentre is all there is; or the vertices are those of single options
     best = -np.inf
     at = -1
@@ -288,9 +150,7 @@ def _score_support(
     "void(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], int64, float64[:, ::1], "
     "float64[:, :, ::1], int64[::1])"
 )
-def _score_all(
-    theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, work: F64, slabs: F64, order: I64
-) -> None:
+def _score_all(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, work: F64, slabs: F64, order: I64) -> None:
     """Score every support of at most m options, in lexicographic order: each extends the one before by one option."""
     d = theta.size
     k = 0
@@ -322,7 +182,7 @@ def _score_greedily(
 ) -> None:
     """Grow a support from every option, always by the option that makes equal weights best; score all on the way."""
     d = theta.size
-    inside = work[_X]
+    inside = work[_INSIDE]
     for first in range(d):
         if cap[first] <= 0.0:
             continue
@@ -360,119 +220,6 @@ def _score_greedily(
 
 
 @kernel(
-    "float64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], int64, float64[::1], "
-    "float64[:, ::1], int64[::1])"
-)
-def _best_exchange(
-    theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w: F64, work: F64, order: I64
-) -> float:
-    """Add, drop or swap one option, whichever is best, if that improves w; return the gain, 0 if there is none."""
-    d = w.size
-    ax = work[_AX]
-    cx = work[_CX]
-    k = 0
-    for i in range(d):
-        ax[i] = 0.0
-        cx[i] = 0.0
-        if w[i] > 0.0:
-            order[k] = i
-            k += 1
-    for a in range(k):
-        j = order[a]
-        for i in range(d):
-            ax[i] += w[j] * A[j, i]
-            cx[i] += w[j] * C[j, i]
-    q = 0.0
-    linear = 0.0
-    penalty = 0.0
-    for a in range(k):
-        i = order[a]
-        q += w[i] * ax[i]
-        linear += w[i] * theta[i]
-        penalty += w[i] * cx[i]
-    value = np.sqrt(max(q, 0.0)) - penalty
-    best = _CLIMB * (abs(linear) + abs(penalty) + np.sqrt(max(q, 0.0)))
-    giver = -1
-    taker = -1
-    amount = 0.0
-    for a in range(k):
-        j = order[a]
-        for i in range(d):
-            if i == j or cap[i] <= 0.0:
-                continue
-            # all of j's weight to i (a drop if i is chosen, else a swap), or just c if i is new and j can spare it
-            for part in range(2):
-                t = w[j]
-                if part == 1:
-                    if w[i] > 0.0 or k >= m or w[j] < 2.0 * least:
-                        break
-                    t = least
-                square = q + t * (2.0 * (ax[i] - ax[j]) + t * (A[i, i] + A[j, j] - 2.0 * A[i, j]))
-                gain = t * (theta[i] - theta[j]) + np.sqrt(max(square, 0.0)) - value
-                gain -= penalty + t * (2.0 * (cx[i] - cx[j]) + t * (C[i, i] + C[j, j] - 2.0 * C[i, j]))
-                if gain > best:
-                    best = gain
-                    giver = j
-                    taker = i
-                    amount = t
-    # Several at once: i takes c from what all have beyond c, in proportion; or j leaves all its weight to the others.
-    rest = 1.0 - k * least
-    shared = -1
-    for i in range(d):
-        joins = w[i] == 0.0 and cap[i] > 0.0 and k < m and rest >= least and least > 0.0
-        leaves = w[i] > 0.0 and k > 1
-        if joins or leaves:
-            new_linear = 0.0
-            square = 0.0
-            new_penalty = 0.0
-            for a in range(k):
-                j = order[a]
-                work[_X, j] = _shared_weight(w, least, rest, k, i, j, joins)
-            work[_X, i] = least if joins else 0.0
-            for a in range(k + 1):
-                j = order[a] if a < k else i
-                if a == k and leaves:
-                    break
-                x = 0.0
-                y = 0.0
-                for b in range(k):
-                    x += A[j, order[b]] * work[_X, order[b]]
-                    y += C[j, order[b]] * work[_X, order[b]]
-                if joins:
-                    x += A[j, i] * least
-                    y += C[j, i] * least
-                new_linear += theta[j] * work[_X, j]
-                square += x * work[_X, j]
-                new_penalty += y * work[_X, j]
-            gain = new_linear - linear + np.sqrt(max(square, 0.0)) - new_penalty - value
-            if gain > best:
-                best = gain
-                shared = i
-    if shared >= 0:
-        joins = w[shared] == 0.0
-        for a in range(k):
-            j = order[a]
-            work[_X, j] = _shared_weight(w, least, rest, k, shared, j, joins)
-        for a in range(k):
-            w[order[a]] = work[_X, order[a]]
-        w[shared] = least if joins else 0.0
-        return best
-    if giver < 0:
-        return 0.0
-    w[taker] += amount
-    w[giver] = 0.0 if amount == w[giver] else w[giver] - amount
-    return best
-
-
-@kernel()
-def _shared_weight(w: F64, least: float, rest: float, k: int, i: int, j: int, joins: bool) -> float:
-    """Return what option j has after option i joined with c, or left."""
-    if joins:
-        return least + (w[j] - least) * (1.0 - least / rest)
-    return 0.0 if i == j else w[j] + w[i] / (k - 1.0)
-
-
-@kernel(
     "float64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], float64[::1], float64[::1], "
     "float64[:, ::1], float64[:, :, ::1], int64[::1])"
 )
@@ -500,32 +247,35 @@ def search_optimistic(
     if least == 0.0 or 2.0 * supports <= N_TRIED:
         m = 0  # every support is climbed anyhow
     best = -np.inf
-    row = work[_BEST]
-    if _is_feasible(start, least, cap):
-        for i in range(d):
-            row[i] = start[i]
-        best = _improve(theta, A, C, least, cap, m, row, work, order)
-        for i in range(d):
-            w[i] = row[i]
-    target = best
+    target = -np.inf
     for a in range(kept):
         target = max(target, work[_SCORE + a, 0])
     for a in range(kept):
-        value = climb(theta, A, C, least, cap, work[_POINT + a], work, order, _FIRST_MOVES, target)
+        value = climb(theta, A, C, least, cap, work[_POINT + a], work, order, _FIRST_MOVES, _ROUGHLY, target)
         work[_SCORE + a, 0] = value
         target = max(target, value)
-    for _ in range(min(N_CLIMBED, kept)):
-        top = 0
-        for a in range(kept):
-            if work[_SCORE + a, 0] > work[_SCORE + top, 0]:
-                top = a
-        work[_SCORE + top, 0] = -np.inf
-        row = work[_POINT + top]
+    # Greedy starts are few, and which is best shows at the top only. The start comes last, so that it wins no ties.
+    climbed = min(N_CLIMBED, kept) if supports <= MAX_SCORED else kept
+    for turn in range(climbed + 1):
+        row = work[_BEST]
+        if turn < climbed:
+            top = 0
+            for a in range(kept):
+                if work[_SCORE + a, 0] > work[_SCORE + top, 0]:
+                    top = a
+            work[_SCORE + top, 0] = -np.inf
+            row = work[_POINT + top]
+        elif _is_feasible(start, least, cap):
+            for i in range(d):
+                row[i] = start[i]
+        else:
+            break
         value = _improve(theta, A, C, least, cap, m, row, work, order)
         if value > best:
             best = value
             for i in range(d):
                 w[i] = row[i]
+    best = climb(theta, A, C, least, cap, w, work, order, _LAST_MOVES, _PRECISELY, -np.inf)
     total = 0.0
     for i in range(d):
         total += w[i]
@@ -551,7 +301,9 @@ def _is_feasible(w: F64, least: float, cap: F64) -> bool:
 )
 def _improve(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w: F64, work: F64, order: I64) -> float:
     """Climb, and exchange options (up to m of them; 0: none) as long as that helps; return F of the result."""
-    value = climb(theta, A, C, least, cap, w, work, order, _MOVES, -np.inf)
-    while m > 0 and _best_exchange(theta, A, C, least, cap, m, w, work, order) > 0.0:
-        value = climb(theta, A, C, least, cap, w, work, order, _MOVES, -np.inf)
+    value = climb(theta, A, C, least, cap, w, work, order, _MOVES, _ROUGHLY, -np.inf)
+    for _ in range(_EXCHANGES * m):
+        if exchange(theta, A, C, least, cap, m, w, work, order) == 0.0:
+            break
+        value = climb(theta, A, C, least, cap, w, work, order, _MOVES, _ROUGHLY, -np.inf)
     return value

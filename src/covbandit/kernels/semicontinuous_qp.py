@@ -4,8 +4,8 @@ r"""The exact maximiser of a concave quadratic over weights that are zero or at 
 
 Branch and bound, depth first. In a node some options are in (w_i ≥ c), some are out (w_i = 0), the others are free
 (w_i ≥ 0): with l = c on the options that are in and r = 1 - Σl, ``w = l + r x`` and x is on the simplex, where
-`maximize_on_simplex` is exact. A solution that leaves no free option strictly between 0 and c is feasible, so the node is
-done; else the option farthest from both is decided.
+`maximize_on_simplex` is exact. A solution that leaves no free option strictly between 0 and c is feasible, so the node
+is done; else the option farthest from both is decided.
 
 What must hold: no node is set aside unless its bound, the utility of its solution plus the Frank-Wolfe gap there, is at
 most `tolerance` above the utility of the answer. The largest of these bounds is returned.

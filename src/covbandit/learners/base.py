@@ -311,6 +311,11 @@ class Learner(ABC):
             return f"its max_weight is {mine}, the problem's {truth}"
         if self.min_weight != problem.min_weight:
             return f"its min_weight is {self.min_weight}, the problem's {problem.min_weight}"
+        if self.hold is not None and self.hold[1] > 0:
+            try:
+                problem.gap(self.hold[0])
+            except InvalidInput as error:
+                return f"the weights to hold are not in the problem's decision set ({error})"
         return None
 
     def config(self) -> dict[str, Any]:

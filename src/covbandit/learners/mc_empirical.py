@@ -127,7 +127,11 @@ class MCEmpirical(Learner):
 
     def _parameters(self) -> Sequence[float]:
         assert self.risk_aversion is not None
-        return self.risk_aversion, self.min_weight or 0.0, 1.0 if self.half_life is None else 0.5 ** (1 / self.half_life)
+        return (
+            self.risk_aversion,
+            self.min_weight or 0.0,
+            1.0 if self.half_life is None else 0.5 ** (1 / self.half_life),
+        )
 
     def _estimates(self) -> Estimates:
         s = self._state

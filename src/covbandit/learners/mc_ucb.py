@@ -19,8 +19,10 @@ from covbandit.learners.confidence import (
     pairs_fit,
     play_initial,
 )
+from covbandit.learners.optimism import maximize
 from covbandit.learners.pairwise import (
     BONUS,
+    MEAN,
     PAIRS,
     PENALTY,
     READY,
@@ -28,7 +30,6 @@ from covbandit.learners.pairwise import (
     UPPER,
     absorb_pairs,
     covariance,
-    maximize,
     pairwise_layout,
 )
 from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, TOLD, State
@@ -67,7 +68,7 @@ def _decide(s: State, t: int, w: F64) -> None:
             s.m[BONUS, j, i] = bonus
             s.m[PENALTY, i, j] = penalty
             s.m[PENALTY, j, i] = penalty
-    maximize(s, w)  # line 6
+    maximize(s, MEAN, w)  # line 6
 
 
 @kernel(ABSORB)
@@ -138,7 +139,7 @@ class MCUCB(UpperConfidenceLearner):
     >>> for reward in ([0.3, None], [None, 0.1], [0.2, 0.4], [0.1, -0.2]):
     ...     learner.tell(learner.ask(), reward)
     >>> learner.ask().round(4).tolist()
-    [0.5, 0.5]
+    [1.0, 0.0]
     >>> learner.certify().certified
     True
     """

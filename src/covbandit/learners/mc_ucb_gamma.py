@@ -18,7 +18,8 @@ from covbandit.learners.confidence import (
     pairs_fit,
     play_initial,
 )
-from covbandit.learners.pairwise import PENALTY, READY, RISK_AVERSION, covariance, maximize, pairwise_layout
+from covbandit.learners.optimism import maximize
+from covbandit.learners.pairwise import MEAN, PENALTY, READY, RISK_AVERSION, covariance, pairwise_layout
 from covbandit.learners.state import DECIDE, F64, State
 from covbandit.learners.upper_confidence import UpperConfidenceLearner
 
@@ -37,7 +38,7 @@ def _decide(s: State, t: int, w: F64) -> None:
                 penalty = s.p[RISK_AVERSION] * (covariance(s, i, j) - covariance_radius(s, i, j, log_t))
             s.m[PENALTY, i, j] = penalty
             s.m[PENALTY, j, i] = penalty
-    maximize(s, w)
+    maximize(s, MEAN, w)
 
 
 class MCUCBGamma(UpperConfidenceLearner):

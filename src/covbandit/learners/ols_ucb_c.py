@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from covbandit.kernels.compilation import kernel
 from covbandit.learners.base import Hold
 from covbandit.learners.confidence import absorb_counted, confidence_factor, fill_gamma_bonus, play_initial
-from covbandit.learners.pairwise import READY, maximize, pairwise_layout
+from covbandit.learners.optimism import maximize
+from covbandit.learners.pairwise import MEAN, READY, pairwise_layout
 from covbandit.learners.state import DECIDE, F64, State
 from covbandit.learners.upper_confidence import UpperConfidenceLearner
 
@@ -22,7 +23,7 @@ def _decide(s: State, t: int, w: F64) -> None:
         return
     # There is no risk term: the penalty, which nobody writes, stays zero.
     fill_gamma_bonus(s, confidence_factor(s, np.log(t), w.size), w.size)
-    maximize(s, w)
+    maximize(s, MEAN, w)
 
 
 class OLSUCBC(UpperConfidenceLearner):

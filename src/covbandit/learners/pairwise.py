@@ -13,17 +13,21 @@ is the paper's estimate without a sum over the history, and without cancellation
 from __future__ import annotations
 
 from covbandit.kernels.compilation import kernel
-from covbandit.kernels.optimistic_search import SEARCH_ROWS, SEARCH_SLABS, search_optimistic
-from covbandit.learners.state import CAP, COUNT, F64, FIRST_INT, FIRST_ROW, LAST, Layout, State
+from covbandit.kernels.optimistic_search import SEARCH_ROWS, SEARCH_SLABS
+from covbandit.learners.state import COUNT, F64, FIRST_ROW, Layout, State
 
 WORK = FIRST_ROW  # scratch rows of the maximiser
-SPREAD = FIRST_ROW + SEARCH_ROWS  # scratch row: volatilities
-MEAN = SPREAD + 1  # row: mean of all observations of each option
+BELIEF = FIRST_ROW + SEARCH_ROWS  # scratch row: the means to reckon with, where they are not the observed ones
+SPREAD = BELIEF + 1  # scratch row: the variances to reckon with, likewise
+CENTRED = BELIEF + 2  # scratch row: means less that of the first option
+MEAN = BELIEF + 3  # row: mean of all observations of each option
 READY = MEAN + 1  # row: its first entry is 1 once start-up is over
 SEARCH = 0  # scratch slabs of the maximiser
 BONUS = SEARCH_SLABS  # scratch slab: squared width of the reward's confidence region
 PENALTY = SEARCH_SLABS + 1  # scratch slab: ρ times the covariance to reckon with
-PAIRS = SEARCH_SLABS + 2  # slab: N, how often each pair was seen
+SHIFTED = SEARCH_SLABS + 2  # scratch slab of the exact maximiser
+BELIEVED = SEARCH_SLABS + 3  # scratch slab: the covariance to reckon with, where it is not the observed one
+PAIRS = SEARCH_SLABS + 4  # slab: N, how often each pair was seen
 PAIR_MEAN = PAIRS + 1  # slab: mean of the row's option over the rounds in which the column's was seen as well
 SCATTER = PAIRS + 2  # slab: scatter about these means
 UPPER = PAIRS + 3  # slab, of MC-UCB: sum of the upper covariances frozen in the rounds told
@@ -39,8 +43,8 @@ def pairwise_layout(*more: str) -> Layout:
     return Layout(
         rows=("mean", "ready"),
         slabs=(*STATISTICS, *more),
-        scratch_rows=SEARCH_ROWS + 1,
-        scratch_slabs=SEARCH_SLABS + 2,
+        scratch_rows=SEARCH_ROWS + 3,
+        scratch_slabs=SEARCH_SLABS + 4,
         scratch_ints=4,
     )
 
@@ -79,20 +83,3 @@ def covariance(s: State, i: int, j: int) -> float:
     other = s.m[PAIR_MEAN, j, i] - s.v[MEAN, j]
     estimate: float = s.m[SCATTER, i, j] / s.m[PAIRS, i, j] + own * other
     return estimate
-
-
-@kernel()
-def maximize(s: State, w: F64) -> None:
-    """Write the weights with the largest optimistic utility, as far as a fast search finds them."""
-    search_optimistic(
-        s.v[MEAN],
-        s.m[BONUS],
-        s.m[PENALTY],
-        s.p[MIN_WEIGHT],
-        s.v[CAP],
-        s.v[LAST],
-        w,
-        s.v[WORK : WORK + SEARCH_ROWS],
-        s.m[SEARCH : SEARCH + SEARCH_SLABS],
-        s.i[FIRST_INT:],
-    )

@@ -23,6 +23,7 @@ class SemiBanditLearner(Learner):
     """A learner that sees the chosen options only and maximises an optimistic utility by a fast search."""
 
     feedback = "chosen"
+    _means: ClassVar[int] = MEAN  # row of the means that enter the optimistic utility
     _width_kind: ClassVar[str]
 
     def certify(self, outstanding: int = 0, tolerance: float = 1e-9, node_limit: int = 1_000_000) -> Optimum:
@@ -48,7 +49,7 @@ class SemiBanditLearner(Learner):
             raise Unsupported(f"round {t} follows a schedule: there is nothing to certify before start-up is over")
         s = self._state
         return maximize_optimistic(
-            s.v[MEAN],
+            s.v[self._means],
             s.m[BONUS],
             s.m[PENALTY],
             1.0,  # the penalty includes the risk aversion
@@ -60,11 +61,13 @@ class SemiBanditLearner(Learner):
         )
 
     def _covariance(self) -> F64:
-        """Return the estimated covariance, NaN for pairs never seen together."""
+        """Return the estimated covariance, NaN for pairs never seen together and options seen but once."""
         s = self._state
         with np.errstate(invalid="ignore", divide="ignore"):
             away = s.m[PAIR_MEAN] - s.v[MEAN][:, None]
-            return np.asarray(np.where(s.m[PAIRS] > 0, s.m[SCATTER] / s.m[PAIRS] + away * away.T, np.nan))
+            estimate = np.where(s.m[PAIRS] > 0, s.m[SCATTER] / s.m[PAIRS] + away * away.T, np.nan)
+        np.fill_diagonal(estimate, np.where(s.v[COUNT] > 1, estimate.diagonal(), np.nan))
+        return np.asarray(estimate)
 
     def _estimates(self) -> Estimates:
         s = self._state
@@ -135,8 +138,10 @@ class UpperConfidenceLearner(SemiBanditLearner):
         n = s.v[COUNT]
         with np.errstate(invalid="ignore", divide="ignore"):
             variance = s.m[SCATTER].diagonal() / (n - 1)
-            # Four standard deviations of a Gaussian's sample variance: below that, chance may exceed the bound.
-            above = variance / (self.variance_bound * (1 + 4 * np.sqrt(2 / (n - 1))))
+            # Five standard deviations of a Gaussian's sample variance (skewed: hence Wilson and Hilferty's formula).
+            # Below that chance may exceed the bound, in one of the many times that it is looked at.
+            error = 2 / (9 * (n - 1))
+            above = variance / (self.variance_bound * (1 - error + 5 * np.sqrt(error)) ** 3)
         above = np.where(n >= _ENOUGH, above, 0.0)
         worst = int(np.argmax(above))
         if not above[worst] > 1:

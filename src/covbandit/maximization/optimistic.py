@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import ready
-from covbandit.kernels.optimistic_bound import (
+from covbandit.kernels.optimistic_bound import BOUND_ROWS, BOUND_SLABS
+from covbandit.kernels.optimistic_proof import (
     BEST,
-    BOUND_ROWS,
-    BOUND_SLABS,
     CEILING,
     N_COUNTERS,
     N_NUMBERS,
@@ -100,7 +99,7 @@ def maximize_optimistic(
     theta = theta - level
     size = float(np.abs(theta).max() + np.sqrt(np.abs(A).max()) + np.abs(C).max())
     if not np.isfinite(4 * d * d * size * size):
-        raise InvalidInput(f"the terms of the utility, about {size:g}, overflow when squared; use larger units of reward")
+        raise InvalidInput(f"terms of the utility of about {size:g} overflow when squared; use larger units of reward")
     least = 0.0 if c is None else c
     weights = np.empty(d)
     utility = ready(search_optimistic)(
@@ -129,11 +128,12 @@ def _prove(theta: F64, A: F64, C: F64, least: float, weights: F64, tolerance: fl
     d = theta.size
     m = largest_support.py_func(least, d)  # type: ignore[attr-defined]
     eigenvalues = np.linalg.eigvalsh(A)
-    # Below rounding of the largest one, a negative eigenvalue is none; A is then lifted by as much, to be safe.
-    slack = 1e-14 * d * float(np.abs(eigenvalues).max())
-    tau = max(-float(eigenvalues[0]), 0.0)
-    if tau <= slack:
-        tau, A = 0.0, A + slack * np.eye(d)
+    slack = 1e-14 * d
+    tau = max(-float(eigenvalues[0]), 0.0) + slack * float(np.abs(eigenvalues).max())
+    if eigenvalues[-1] < -slack * np.abs(eigenvalues).max():  # no weights have a root
+        tau, A = 0.0, np.zeros((d, d))
+    elif _is_semidefinite(A, slack):  # up to rounding: it is lifted by as much, to be safe
+        tau, A = 0.0, A + slack * np.diag(A.diagonal())
     numbers = np.zeros(N_NUMBERS)
     numbers[BEST] = weights @ theta + np.sqrt(max(float(weights @ A @ weights), 0.0)) - weights @ C @ weights
     counters = np.zeros(N_COUNTERS, dtype=np.int64)
@@ -154,6 +154,16 @@ def _prove(theta: F64, A: F64, C: F64, least: float, weights: F64, tolerance: fl
         bound = max(bound, pool[3][pool[5][0]])
     weights /= weights.sum()
     return float(bound), int(counters[VISITED])
+
+
+def _is_semidefinite(A: F64, slack: float) -> bool:
+    """Tell whether A + slack × its diagonal has no negative eigenvalue; an option that A is zero for stays so."""
+    unit = np.sqrt(np.maximum(A.diagonal(), 0.0))
+    pairs = np.outer(unit, unit)
+    if (np.abs(A) > (1 + slack) * pairs).any():
+        return False
+    correlation = np.divide(A, pairs, out=np.zeros_like(A), where=pairs > 0)
+    return bool(np.linalg.eigvalsh(correlation)[0] >= -slack)
 
 
 Pool = tuple[NDArray[np.int64], NDArray[np.int64], F64, F64, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]

@@ -146,15 +146,18 @@ def _solve_semicontinuous(
 ) -> Optimum:
     d = theta.size
     weights, known = np.empty(d), np.empty(2)
+    # A constant added to all means is added to every utility: it must not loosen what may be forgone.
+    centred = theta - theta[0]
+    spread = max(float(np.abs(centred).max()), rho * float(sigma.diagonal().max()))
     nodes = ready(maximize_semicontinuous)(
-        theta,
+        centred,
         sigma,
         2 * rho,
         least,
         np.ones(d),
         start,
         NODE_LIMIT,
-        0.1 * tolerance,  # what is left is for rounding
+        0.1 * min(tolerance, CERTIFICATE_TOLERANCE * spread),  # what is left is for rounding
         weights,
         known,
         np.empty((d, d)),
@@ -188,5 +191,3 @@ def _nearest_positive_semidefinite(sigma: F64) -> F64:
     values, vectors = np.linalg.eigh(sigma)
     projected = (vectors * np.maximum(values, 0)) @ vectors.T
     return np.ascontiguousarray((projected + projected.T) / 2)
-
-
