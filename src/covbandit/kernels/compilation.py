@@ -7,6 +7,8 @@ Three facts about Numba shape this file.
 * A call with unforeseen argument types silently compiles a second version and does not cache it. Therefore each kernel
   has one declared signature, compiled at first use, after which compiling is switched off.
 * `numba.config.CACHE_DIR` is global. It is set only while a kernel is being decorated, so other packages keep theirs.
+* A kernel that calls another one contains that one's code again, and the compiler goes through all of it again. The
+  large ones are therefore called by symbol (`separate`): compiled once, wherever they are called from.
 """
 
 from __future__ import annotations
@@ -17,10 +19,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
+import llvmlite.binding
 import numba
+from numba.core import cgutils, types
 from numba.core import config as _numba_config
+from numba.core.sigutils import normalize_signature
+from numba.core.typing.templates import ConcreteTemplate, infer, infer_global
+from numba.extending import lower_builtin
 
 config: Any = _numba_config  # its attributes are made at run time
 P = ParamSpec("P")
@@ -36,6 +43,8 @@ _lock = threading.RLock()
 _signatures: dict[int, Any] = {}
 _kernels: list[Any] = []
 _callbacks: dict[int, Any] = {}
+_separate: dict[int, Any] = {}  # dispatchers that are called by symbol, by the id of what stands for them in kernels
+_symbols: set[str] = set()
 
 
 def _source_hash() -> str:
@@ -111,9 +120,67 @@ def ready(dispatcher: Callable[P, R]) -> Callable[P, R]:
     if compiled._can_compile:
         with _lock:
             if compiled._can_compile:
+                for callee in _called_by_symbol(compiled):
+                    _register(callee)
                 compiled.compile(_signatures[id(dispatcher)])
                 compiled.disable_compile()
     return dispatcher
+
+
+def separate(dispatcher: Callable[P, R]) -> Callable[P, R]:
+    """Return a stand-in for a kernel with a signature, by which other kernels call it without containing its code.
+
+    For kernels of some size: the call itself takes a few nanoseconds more. Python calls the kernel itself.
+    """
+    compiled = cast("Any", dispatcher)
+    signature = _signatures[id(dispatcher)]
+    arguments, result = normalize_signature(signature)
+    symbol = _symbol(compiled)
+
+    def stand_in(*_: object) -> None:
+        raise NotImplementedError(f"{symbol} is called by symbol from kernels only")
+
+    class Template(ConcreteTemplate):
+        key = stand_in
+        cases: ClassVar[list[Any]] = [numba.core.typing.signature(result, *arguments)]
+
+    def lower(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        convention = context.call_conv
+        kind = convention.get_function_type(result, arguments)
+        function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+        _, answer = convention.call_function(builder, function, result, arguments, values)  # kernels raise nothing
+        return answer
+
+    infer(Template)
+    infer_global(stand_in, types.Function(Template))
+    lower_builtin(stand_in, *arguments)(lower)
+    _separate[id(stand_in)] = dispatcher
+    return cast("Callable[P, R]", stand_in)
+
+
+def _symbol(compiled: Any) -> str:
+    return f"{compiled.py_func.__module__}.{compiled.py_func.__name__}.{_directory.name}"
+
+
+def _register(dispatcher: Any) -> None:
+    """Compile a kernel and tell the linker its address, before anything that calls it by symbol is loaded."""
+    symbol = _symbol(dispatcher)
+    if symbol not in _symbols:
+        (result,) = ready(dispatcher).overloads.values()  # type: ignore[attr-defined]
+        address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+        llvmlite.binding.add_symbol(symbol, address)
+        _symbols.add(symbol)
+
+
+def _called_by_symbol(dispatcher: Any) -> Iterator[Any]:
+    """Yield the kernels that a kernel calls by symbol, itself or in helpers that it contains."""
+    function = dispatcher.py_func
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if id(value) in _separate:
+            yield _separate[id(value)]
+        elif isinstance(value, numba.core.dispatcher.Dispatcher):
+            yield from _called_by_symbol(value)
 
 
 def callback(dispatcher: Callable[P, R]) -> Callable[P, R]:

@@ -39,8 +39,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit.kernels.compilation import kernel
-from covbandit.kernels.optimistic_moves import MOVE_ROWS, ROUNDING, climb
+from covbandit.kernels.compilation import kernel, separate
+from covbandit.kernels.optimistic_moves import MOVE_ROWS, ROUNDING, call_climb
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -332,7 +332,7 @@ def bound_node(
     if (total + np.sqrt(max(square, 0.0)) - penalty / n) / n > best:
         for a in range(n):
             lam[a] = 1.0 / n
-    value = climb(
+    value = call_climb(
         linear, AA, CC, 0.0, cap, lam, work[_CLIMBING : _CLIMBING + MOVE_ROWS], order[: 2 * d], _CLIMB, 1e-13, -np.inf
     )
     feasible = True
@@ -423,7 +423,7 @@ def bound_node(
                 L[a, b] = -B[a, b]
                 T[a, b] = 0.0
             L[a, a] += work[_LIFT, a]
-        value = climb(
+        value = call_climb(
             work[_LIFT],
             T,
             L,
@@ -510,3 +510,6 @@ def bound_node(
                     division[1] = a
                     division[2] = b
     return bound
+
+
+call_bound_node = separate(bound_node)

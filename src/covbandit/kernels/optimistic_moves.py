@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit.kernels.compilation import kernel
+from covbandit.kernels.compilation import kernel, separate
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -265,3 +265,7 @@ def exchange(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w: F64,
     w[taker] += amount
     w[giver] = 0.0 if amount == w[giver] else w[giver] - amount
     return float(best)
+
+
+call_climb = separate(climb)
+call_exchange = separate(exchange)

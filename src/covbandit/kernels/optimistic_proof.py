@@ -6,7 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import kernel
-from covbandit.kernels.optimistic_bound import BOUND_ROWS, CUT, DECIDE, FACES, FIXED, FREE, IN, OUT, POINT, bound_node
+from covbandit.kernels.optimistic_bound import (
+    BOUND_ROWS,
+    CUT,
+    DECIDE,
+    FACES,
+    FIXED,
+    FREE,
+    IN,
+    OUT,
+    POINT,
+    call_bound_node,
+)
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -136,7 +147,7 @@ def prove_optimistic(
             else:
                 _divide(status, rows, vertices, divisions, parent, slot, child)
             accept = numbers[BEST] + tolerance
-            bound = bound_node(
+            bound = call_bound_node(
                 theta,
                 A,
                 C,

@@ -32,8 +32,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit.kernels.compilation import kernel
-from covbandit.kernels.optimistic_moves import MOVE_ROWS, ROUNDING, climb, exchange
+from covbandit.kernels.compilation import kernel, separate
+from covbandit.kernels.optimistic_moves import MOVE_ROWS, ROUNDING, call_climb, call_exchange
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -251,7 +251,7 @@ def search_optimistic(
     for a in range(kept):
         target = max(target, work[_SCORE + a, 0])
     for a in range(kept):
-        value = climb(theta, A, C, least, cap, work[_POINT + a], work, order, _FIRST_MOVES, _ROUGHLY, target)
+        value = call_climb(theta, A, C, least, cap, work[_POINT + a], work, order, _FIRST_MOVES, _ROUGHLY, target)
         work[_SCORE + a, 0] = value
         target = max(target, value)
     # Greedy starts are few, and which is best shows at the top only. The start comes last, so that it wins no ties.
@@ -275,7 +275,7 @@ def search_optimistic(
             best = value
             for i in range(d):
                 w[i] = row[i]
-    best = climb(theta, A, C, least, cap, w, work, order, _LAST_MOVES, _PRECISELY, -np.inf)
+    best = call_climb(theta, A, C, least, cap, w, work, order, _LAST_MOVES, _PRECISELY, -np.inf)
     total = 0.0
     for i in range(d):
         total += w[i]
@@ -301,9 +301,12 @@ def _is_feasible(w: F64, least: float, cap: F64) -> bool:
 )
 def _improve(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w: F64, work: F64, order: I64) -> float:
     """Climb, and exchange options (up to m of them; 0: none) as long as that helps; return F of the result."""
-    value = climb(theta, A, C, least, cap, w, work, order, _MOVES, _ROUGHLY, -np.inf)
+    value = call_climb(theta, A, C, least, cap, w, work, order, _MOVES, _ROUGHLY, -np.inf)
     for _ in range(_EXCHANGES * m):
-        if exchange(theta, A, C, least, cap, m, w, work, order) == 0.0:
+        if call_exchange(theta, A, C, least, cap, m, w, work, order) == 0.0:
             break
-        value = climb(theta, A, C, least, cap, w, work, order, _MOVES, _ROUGHLY, -np.inf)
+        value = call_climb(theta, A, C, least, cap, w, work, order, _MOVES, _ROUGHLY, -np.inf)
     return value
+
+
+call_search = separate(search_optimistic)

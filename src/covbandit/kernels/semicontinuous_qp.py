@@ -34,8 +34,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit.kernels.compilation import kernel
-from covbandit.kernels.simplex_qp import iteration_limit, maximize_on_simplex
+from covbandit.kernels.compilation import kernel, separate
+from covbandit.kernels.simplex_qp import call_simplex_maximizer, iteration_limit
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -137,7 +137,7 @@ def maximize_semicontinuous(
         elif inside > 0 or rest == 1.0:
             for i in range(d):
                 here[i] = x[i]
-            maximize_on_simplex(
+            call_simplex_maximizer(
                 linear, M, scale * rest * rest, allowed, here, x, U, work[:4], order, iteration_limit(d)
             )
             worst = 0.0
@@ -202,3 +202,6 @@ def maximize_semicontinuous(
     known[0] = best + theta[0]
     known[1] = max(ceiling, best) + theta[0]
     return nodes if proved else -nodes
+
+
+call_semicontinuous_maximizer = separate(maximize_semicontinuous)

@@ -33,7 +33,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit.kernels.compilation import kernel
+from covbandit.kernels.compilation import kernel, separate
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -412,3 +412,6 @@ def maximize_on_simplex(
     for i in range(d):
         w[i] /= total
     return iteration if converged else -iteration
+
+
+call_simplex_maximizer = separate(maximize_on_simplex)

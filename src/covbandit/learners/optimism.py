@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from covbandit.kernels.compilation import kernel
-from covbandit.kernels.optimistic_search import SEARCH_ROWS, SEARCH_SLABS, search_optimistic
-from covbandit.kernels.semicontinuous_qp import SEMICONTINUOUS_ROWS, maximize_semicontinuous
+from covbandit.kernels.optimistic_search import SEARCH_ROWS, SEARCH_SLABS, call_search
+from covbandit.kernels.semicontinuous_qp import SEMICONTINUOUS_ROWS, call_semicontinuous_maximizer
 from covbandit.learners.pairwise import BONUS, CENTRED, MIN_WEIGHT, PENALTY, SEARCH, SHIFTED, WORK
 from covbandit.learners.state import CAP, F64, FIRST_INT, LAST, State
 
@@ -32,7 +32,7 @@ def _centre(s: State, means: int, d: int) -> None:
 
 @kernel()
 def _search(s: State, w: F64) -> None:
-    search_optimistic(
+    call_search(
         s.v[CENTRED],
         s.m[BONUS],
         s.m[PENALTY],
@@ -86,7 +86,7 @@ def maximize_quadratic(s: State, means: int, w: F64) -> None:
     for i in range(d):
         for j in range(d):
             s.m[SHIFTED, i, j] = s.m[PENALTY, i, j] + largest
-    nodes = maximize_semicontinuous(
+    nodes = call_semicontinuous_maximizer(
         s.v[CENTRED],
         s.m[SHIFTED],
         2.0,

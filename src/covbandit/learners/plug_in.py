@@ -14,8 +14,8 @@ than the arithmetic.
 from __future__ import annotations
 
 from covbandit.kernels.compilation import UNROLLED, kernel
-from covbandit.kernels.semicontinuous_qp import SEMICONTINUOUS_ROWS, maximize_semicontinuous
-from covbandit.kernels.simplex_qp import iteration_limit, maximize_on_simplex
+from covbandit.kernels.semicontinuous_qp import SEMICONTINUOUS_ROWS, call_semicontinuous_maximizer
+from covbandit.kernels.simplex_qp import call_simplex_maximizer, iteration_limit
 from covbandit.learners.state import CAP, COUNT, DECIDE, F64, FIRST_INT, FIRST_ROW, LAST, START, TOLD, State
 
 X = FIRST_ROW  # scratch rows
@@ -61,7 +61,7 @@ def decide_plug_in(s: State, t: int, w: F64) -> None:
     if s.p[MIN_WEIGHT] > 0.0:
         _decide_semicontinuous(s, scale, w)
         return
-    maximize_on_simplex(
+    call_simplex_maximizer(
         s.v[MEAN],
         s.m[SCATTER],
         scale,
@@ -91,7 +91,7 @@ def _decide_semicontinuous(s: State, scale: float, w: F64) -> None:
     size = 0.0
     for i in range(w.size):
         size = max(size, max(abs(s.v[MEAN, i] - s.v[MEAN, 0]), scale * s.m[SCATTER, i, i]))
-    maximize_semicontinuous(
+    call_semicontinuous_maximizer(
         s.v[MEAN],
         s.m[SCATTER],
         scale,
