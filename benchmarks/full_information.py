@@ -28,7 +28,7 @@ import solves
 import steps
 from peers import missing_peers
 from processes import measure_cold_start, measure_memory
-from timing import Check, Section, machine, say, versions
+from timing import Check, Section, machine, say, show, versions
 
 from covbandit.tables import Table
 
@@ -47,15 +47,6 @@ def measure(quick: bool) -> Iterator[Section]:
     yield steps.measure_growth(horizons, dimensions, 5_000, passes, budget)
     yield measure_memory(horizons)
     yield measure_cold_start(1 if quick else 3)
-
-
-def show(section: Section) -> None:
-    """Print the tables and notes of a section."""
-    print()
-    for table in section.tables:
-        print(table, end="\n\n")
-    for note in section.notes:
-        print(note)
 
 
 def verdicts(checks: list[Check]) -> Table:

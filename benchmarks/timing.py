@@ -208,6 +208,15 @@ class Section:
     data: list[dict[str, Any]] = field(default_factory=list)
 
 
+def show(section: Section) -> None:
+    """Print the tables and notes of a section."""
+    print()
+    for table in section.tables:
+        print(table, end="\n\n")
+    for note in section.notes:
+        print(note)
+
+
 def machine() -> dict[str, Any]:
     """Describe the machine as far as it bears on speed; nothing that names its owner or the date."""
     model = platform.processor()

@@ -126,10 +126,3 @@ def confidence_round(
     inner = regularization * np.diag(variances) @ D + total
     bonus = radius_scale[1] ** 2 * 2 * confidence_term(d, t, regularization) * inverse @ inner @ inverse
     return ConfidenceRound(t, counts, mean, covariance, radius, upper, covariance - radius, bonus)
-
-
-def pair_bonus(history, bonus):
-    """Return PairUCB's matrix P: it maximises f̂(w) + w'P w, P_ij = a √(ln t) √(σ̂_i σ̂_j / N_ij)."""
-    counts, _, covariance = moments(history)
-    deviations = np.sqrt(covariance.diagonal())
-    return bonus * np.sqrt(np.log(len(history) + 1)) * np.sqrt(np.outer(deviations, deviations) / counts)

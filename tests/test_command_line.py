@@ -53,6 +53,17 @@ def test_reproduce_writes_figure_results_and_verdicts(tmp_path: Path) -> None:
     assert "<svg" in (out / "fi-synthetic.svg").read_text()
 
 
+def test_the_semi_bandit_panel_judges_its_statements(tmp_path: Path) -> None:
+    done = _covbandit("reproduce", "sb-synthetic", "--horizon", "300", "--replications", "3", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "sb-synthetic.md").read_text()
+    for learner in ("MC-UCB", "MC-UCB-Γ", "OLS-UCB-C", "PairUCB (ours)", "equal weights"):
+        assert f"| {learner} |" in text
+    assert text.count("95 % interval above 1") == 4
+    assert "Theorem 3" in text
+    assert (tmp_path / "sb-synthetic.png").read_bytes()[:4] == b"\x89PNG"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -37,14 +37,18 @@ class ScipPeer:
         Difference between bound and objective at which SCIP may stop, relative to the largest of
         the means' range, the root of the largest entry of ``bonus`` and ``rho`` times that of ``risk``.
     limit : float
-        CPU seconds in user mode after which a solve is given up.
+        Seconds after which a solve is given up.
+    feasibility : float
+        By how much a constraint may be violated, in the same unit; SCIP's own default is 1e-6.
     """
 
     name = "scip"
     note = "non-convex quadratic constraints with binaries, feasibility tolerance 1e-9, one thread, cold"
     warm = False
 
-    def __init__(self, d: int, min_weight: float, gap: float = 1e-9, limit: float = 60.0) -> None:
+    def __init__(
+        self, d: int, min_weight: float, gap: float = 1e-9, limit: float = 60.0, feasibility: float = 1e-9
+    ) -> None:
         self._scip = load("pyscipopt", (6, 0))
         self._d = d
         self._min_weight = min_weight
@@ -52,9 +56,11 @@ class ScipPeer:
             "limits/absgap": gap,
             "limits/time": limit,
             "lp/threads": 1,
-            "numerics/feastol": 1e-9,
+            "numerics/feastol": feasibility,
             "parallel/maxnthreads": 1,
-            "timing/clocktype": 1,  # CPU seconds in user mode, for the limit
+            # The limit is in seconds of the wall clock: SCIP looks at its clock all the time, and asking for CPU
+            # seconds is a system call, which on some machines takes half of the time of a solve.
+            "timing/clocktype": 2,
         }
 
     def solve(self, mean: FloatArray, bonus: FloatArray, risk: FloatArray, risk_aversion: float) -> OptimisticSolution:
@@ -78,7 +84,7 @@ class ScipPeer:
         Raises
         ------
         PeerError
-            If SCIP stops before the gap is reached.
+            If SCIP stops before the gap is reached, or fails.
         """
         begun = time.process_time()
         # Tolerances of SCIP are absolute: it gets the problem in units in which its entries are at most one.
@@ -86,7 +92,10 @@ class ScipPeer:
         unit = float(max(np.ptp(mean), np.sqrt(np.abs(bonus).max()), risk_aversion * np.abs(risk).max())) or 1.0
         model, weights = self._model((mean - offset) / unit, bonus / unit**2, risk_aversion * risk / unit)
         built = time.process_time()
-        model.optimize()
+        try:
+            model.optimize()
+        except Exception as error:  # such as "error in LP solver", for which PySCIPOpt has no class of its own
+            raise PeerError(str(error)) from error
         solved = time.process_time()
         if model.getStatus() not in ("optimal", "gaplimit"):
             raise PeerError(model.getStatus())

@@ -19,15 +19,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
-import llvmlite.binding
 import numba
-from numba.core import cgutils, types
 from numba.core import config as _numba_config
-from numba.core.sigutils import normalize_signature
-from numba.core.typing.templates import ConcreteTemplate, infer, infer_global
-from numba.extending import lower_builtin
+
+from covbandit.kernels.symbols import define, stand_in_for
 
 config: Any = _numba_config  # its attributes are made at run time
 P = ParamSpec("P")
@@ -132,34 +129,13 @@ def separate(dispatcher: Callable[P, R]) -> Callable[P, R]:
 
     For kernels of some size: the call itself takes a few nanoseconds more. Python calls the kernel itself.
     """
-    compiled = cast("Any", dispatcher)
-    signature = _signatures[id(dispatcher)]
-    arguments, result = normalize_signature(signature)
-    symbol = _symbol(compiled)
-
-    def stand_in(*_: object) -> None:
-        raise NotImplementedError(f"{symbol} is called by symbol from kernels only")
-
-    class Template(ConcreteTemplate):
-        key = stand_in
-        cases: ClassVar[list[Any]] = [numba.core.typing.signature(result, *arguments)]
-
-    def lower(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        convention = context.call_conv
-        kind = convention.get_function_type(result, arguments)
-        function = cgutils.get_or_insert_function(builder.module, kind, symbol)
-        _, answer = convention.call_function(builder, function, result, arguments, values)  # kernels raise nothing
-        return answer
-
-    infer(Template)
-    infer_global(stand_in, types.Function(Template))
-    lower_builtin(stand_in, *arguments)(lower)
+    stand_in = stand_in_for(_symbol(dispatcher), _signatures[id(dispatcher)])
     _separate[id(stand_in)] = dispatcher
     return cast("Callable[P, R]", stand_in)
 
 
-def _symbol(compiled: Any) -> str:
-    return f"{compiled.py_func.__module__}.{compiled.py_func.__name__}.{_directory.name}"
+def _symbol(dispatcher: Any) -> str:
+    return f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}.{_directory.name}"
 
 
 def _register(dispatcher: Any) -> None:
@@ -167,8 +143,7 @@ def _register(dispatcher: Any) -> None:
     symbol = _symbol(dispatcher)
     if symbol not in _symbols:
         (result,) = ready(dispatcher).overloads.values()  # type: ignore[attr-defined]
-        address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
-        llvmlite.binding.add_symbol(symbol, address)
+        define(symbol, result)
         _symbols.add(symbol)
 
 

@@ -85,7 +85,9 @@ def _decide(s: State, t: int, w: F64) -> None:
     for i in range(d):
         for j in range(d):
             n = max(s.m[PAIRS, i, j], 1.0)  # pairs that do not fit are never seen, and never chosen
-            bonus = factor * np.sqrt(np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j]) / n)
+            of_mean = np.sqrt(np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j]))
+            of_risk = s.p[RISK_AVERSION] * max(s.m[BELIEVED, i, j], 0.0)
+            bonus = factor * (of_mean + of_risk) / np.sqrt(n)
             s.m[PENALTY, i, j] = s.p[RISK_AVERSION] * s.m[BELIEVED, i, j] - bonus
     maximize_quadratic(s, BELIEF, w)
 
@@ -101,12 +103,14 @@ class PairUCB(SemiBanditLearner):
     r"""PairUCB for semi-bandit feedback: optimism pair by pair, on shrunk moments. The recommended learner.
 
     .. math:: w_t = \arg\max_{w ∈ Δ^c}\; w'\tilde θ - ρ\, w'\tilde Σ w
-        + a \sqrt{\ln t} \sum_{ij} w_i w_j \sqrt{\tilde σ_i \tilde σ_j / N_{ij}}
+        + a \sqrt{\ln t} \sum_{ij} \frac{w_i w_j}{\sqrt{N_{ij}}}
+        \Big( \sqrt{\tilde σ_i \tilde σ_j} + ρ\, (\tilde Σ_{ij})_+ \Big)
 
-    The bonus is as wide as the error of a mean of :math:`N_{ij}` observations, N being how often options i and j were
-    seen together: supports that were seldom tried are tried again. It is a quadratic, so as soon as the whole is
-    concave, which is soon and nearly always, each decision is exact by branch and bound; before that it is a fast
-    search, see `certify`.
+    :math:`N_{ij}` is how often options i and j were seen together, so supports that were seldom tried are tried again.
+    The first part of the bonus is as wide as the error of an estimated mean, the second as that of an estimated
+    variance: without it, an option whose risk was overestimated at first is never tried again where ρ is large. The
+    bonus is a quadratic. So as soon as the whole is concave, which it is nearly always after some rounds, each decision
+    is exact, by branch and bound; before that it is a fast search, see `certify`.
 
     Early estimates are mostly noise, so moments are drawn towards their averages over the options. With
     :math:`\hat σ_i^2` divided by :math:`N_i - 1`, :math:`\bar σ^2` its average, :math:`\bar r` the average
@@ -131,7 +135,9 @@ class PairUCB(SemiBanditLearner):
     min_weight : float or None
         c: every weight is zero or at least c. Above 1/2, only one option at a time is chosen. None allows all weights.
     bonus : float
-        a. Smaller values explore less, and may never notice a mistake.
+        a. Smaller values explore less: on average they pay less, but now and then one never notices a mistake. The
+        default is the smallest of those compared whose regret never grew linearly in the study of
+        ``docs/pair-ucb.md``: ``python benchmarks/pair_ucb_study.py choose``, and ``confirm`` on other seeds.
     options, seed, hold
         See `Learner`.
 
@@ -148,7 +154,7 @@ class PairUCB(SemiBanditLearner):
 
     invariances = frozenset({"scale", "permutation"})
     _means = BELIEF
-    _width_kind = "PairUCB's bonus of the option alone"
+    _width_kind = "the part of PairUCB's bonus that is for the mean, of the option alone"
     _layout = pairwise_layout()
     _decide_kernel = _decide
     _absorb_kernel = _absorb
@@ -159,7 +165,7 @@ class PairUCB(SemiBanditLearner):
         n_options: int,
         risk_aversion: float,
         min_weight: float | None = 0.1,
-        bonus: float = 0.5,
+        bonus: float = 1.0,
         options: Sequence[str] | None = None,
         seed: int | None = None,
         hold: Hold | None = None,

@@ -1,0 +1,115 @@
+"""How good and how fast semi-bandit decisions are: the optimistic maximiser against SCIP, thresholds, steps per second.
+
+    python benchmarks/semi_bandit.py [--quick] [--out FILE.json]
+
+One run measures everything, in one process and on one thread, both sides of each ratio in turns and in CPU time. Peers
+that are not installed are listed and left out; ``pip install 'covbandit[bench]'`` installs them all. Run it on a
+machine that does nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+# Before NumPy is imported, or its BLAS has already made its threads.
+os.environ.update(
+    OPENBLAS_NUM_THREADS="1",
+    OMP_NUM_THREADS="1",
+    MKL_NUM_THREADS="1",
+    VECLIB_MAXIMUM_THREADS="1",
+    NUMBA_NUM_THREADS="1",
+    RAYON_NUM_THREADS="1",
+)
+
+import optimistic
+import semi_bandit_steps
+from peers.scip import ScipPeer
+from peers.semicontinuous import SkfolioThresholdPeer
+from thresholds import measure_thresholds
+from timing import Check, Section, machine, say, show, versions
+
+from covbandit.tables import Table
+
+PACKAGES = ("numpy", "scipy", "numba", "pyscipopt", "cvxpy", "cvxpy-base", "skfolio")
+
+
+def measure(quick: bool) -> Iterator[Section]:
+    """Run the sections one after the other."""
+    yield optimistic.measure_maximizer(optimistic.QUICK_CASES if quick else optimistic.CASES)
+    yield optimistic.measure_many_options(50, last=2_800 if quick else 5_000, moments=2 if quick else 4, ascents=200)
+    yield measure_thresholds([5, 10, 20], 1, limit=2.0 if quick else 10.0)
+    yield semi_bandit_steps.measure_steps([5, 10, 20, 50], passes=3, budget=0.1 if quick else 0.7)
+
+
+def missing_peers() -> dict[str, str]:
+    """Return what to pass to ``pip install``, by name of the peer that is absent or too old."""
+    missing: dict[str, str] = {}
+    for peer, requirement in ((ScipPeer, "pyscipopt>=6.0"), (SkfolioThresholdPeer, "covbandit[bench]")):
+        try:
+            peer(2, 0.1)
+        except ImportError:
+            missing[peer.name] = requirement
+    return missing
+
+
+def verdicts(checks: list[Check]) -> Table:
+    """Return the table of what was to be reached."""
+    rows = [
+        [
+            check.what,
+            check.measured,
+            f"{check.relation} {check.target:,g}",
+            ("reached" if check.passed else "missed") + (" (indicative)" if check.kind == "indicative" else ""),
+        ]
+        for check in checks
+    ]
+    return Table(["check", "measured", "target", "verdict"], rows, "To be reached")
+
+
+def main() -> None:
+    """Read the command line, measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="fewer instances, SCIP stopped early: about 90 seconds")
+    parser.add_argument("--out", "--json", type=Path, help="also write every number to this JSON file")
+    arguments = parser.parse_args()
+
+    begun = time.monotonic()
+    here, missing = machine(), missing_peers()
+    print(f"{here['processor']}, {here['cores']} cores, one thread used; load before: {here['load_before']}")
+    for name, requirement in missing.items():
+        print(f"left out: {name}; pip install '{requirement}'")
+    sections = []
+    for section in measure(arguments.quick):
+        show(section)
+        sections.append(section)
+    checks = [check for section in sections for check in section.checks]
+    print()
+    print(verdicts(checks))
+    if "scip" in missing:
+        print("Ratios to SCIP were not measured.")
+    if arguments.quick:
+        print("Quick: few instances, so shares are coarse, and SCIP is stopped early, so its times are lower bounds.")
+    if arguments.out is not None:
+        report = {
+            "benchmark": "semi-bandit",
+            "quick": arguments.quick,
+            "threads": 1,
+            "machine": here,
+            "versions": versions(PACKAGES),
+            "missing_peers": missing,
+            "unit": "CPU seconds",
+            "sections": {section.name: {"notes": section.notes, "rows": section.data} for section in sections},
+            "checks": [check.to_dict() for check in checks],
+        }
+        arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+        say(f"written to {arguments.out}")
+    say(f"done in {time.monotonic() - begun:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
