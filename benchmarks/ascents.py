@@ -25,7 +25,7 @@ def random_weights(d: int, c: float, rng: np.random.Generator) -> F64:
 def _gain(x: float, slope: float, q: float, q1: float, q2: float, r1: float, r2: float) -> float:
     """Return what moving an amount x gains; q, q1, q2 give the radicand, r1 and r2 the risk along the way."""
     root = np.sqrt(max(q + x * (q1 + x * q2), 0.0)) - np.sqrt(max(q, 0.0))
-    return x * slope + root - x * (r1 + x * r2)
+    return float(x * slope + root - x * (r1 + x * r2))
 
 
 @numba.njit(error_model="numpy")
@@ -55,7 +55,7 @@ def ascend(mean: F64, bonus: F64, penalty: F64, c: float, threshold: float, w: F
     for _ in range(2_000):
         aw = bonus @ w
         rw = penalty @ w
-        q = w @ aw
+        q = float(w @ aw)
         size = 0
         for i in range(d):
             size += w[i] > 0.0
@@ -110,5 +110,7 @@ def best_of_ascents(instance: Instance, ascents: int, rng: np.random.Generator) 
     found = [random_weights(len(i.mean), i.min_weight, rng) for _ in range(ascents)]
     for w in found:
         ascend(i.mean - i.mean[0], i.bonus, i.penalty, i.min_weight, 1e-13 * i.unit, w)
+        assert abs(w.sum() - 1) <= 1e-9
+        assert (w[w > 0] >= i.min_weight - 1e-9).all()
     values = np.array([i.value(w) for w in found])
     return found[int(values.argmax())], values

@@ -51,6 +51,8 @@ class Run:
     def advance(self, rounds: int) -> None:
         """Play the next rounds."""
         kind, feedback = type(self.learner), FEEDBACK_CODES[self.learner.feedback]
+        assert kind._decide_kernel is not None
+        assert kind._absorb_kernel is not None
         decide, absorb = callback(kind._decide_kernel), callback(kind._absorb_kernel)
         while rounds > 0:
             rewards = np.ascontiguousarray(self._sampler.draw(min(rounds, self._chunk)))
@@ -61,7 +63,7 @@ class Run:
                 feedback,
                 rewards,
                 *self._truth,
-                *self._books,
+                *self._books,  # type: ignore[arg-type]
                 self._work,
                 self._stop,
             )
@@ -139,7 +141,8 @@ def harvest(problem: cb.Problem, rounds: Sequence[int]) -> Iterator[Instance]:
         for t in rounds:
             run.advance(t - 1 - run.learner.rounds_told)
             run.learner.ask()
-            state = State(*(array.copy() for array in run.learner._state))
+            now = run.learner._state
+            state = State(now.i.copy(), now.v.copy(), now.m.copy(), now.p.copy())
             yield Instance(
                 origin=f"{type(learner).__name__}, {problem.name}, rho {problem.risk_aversion:g}",
                 mean=state.v[MEAN].copy(),

@@ -42,7 +42,7 @@ def measure(quick: bool) -> Iterator[Section]:
     """Run the sections one after the other."""
     yield optimistic.measure_maximizer(optimistic.QUICK_CASES if quick else optimistic.CASES)
     yield optimistic.measure_many_options(50, last=2_800 if quick else 5_000, moments=2 if quick else 4, ascents=200)
-    yield measure_thresholds([5, 10, 20], 1, limit=2.0 if quick else 10.0)
+    yield measure_thresholds([5, 10, 20], (1.0,) if quick else (0.1, 1.0, 10.0), limit=2.0 if quick else 10.0)
     yield semi_bandit_steps.measure_steps([5, 10, 20, 50], passes=3, budget=0.1 if quick else 0.7)
 
 

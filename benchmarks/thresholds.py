@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -52,15 +53,15 @@ def _tidy(weights: F64, c: float) -> F64:
     return np.asarray(w / w.sum())
 
 
-def measure_thresholds(dimensions: Sequence[int], seeds: int, limit: float) -> Section:
+def measure_thresholds(dimensions: Sequence[int], risk_aversions: Sequence[float], limit: float) -> Section:
     """Measure the exact maximiser with `min_weight` against solvers with binaries.
 
     Parameters
     ----------
     dimensions : sequence of int
         Numbers of options.
-    seeds : int
-        Problems of each combination of four kinds of correlation and three ρ.
+    risk_aversions : sequence of float
+        Each is combined with every kind of correlation.
     limit : float
         Seconds after which SCIP is stopped (skfolio's is not).
     """
@@ -74,7 +75,7 @@ def measure_thresholds(dimensions: Sequence[int], seeds: int, limit: float) -> S
     ]
     rows: list[list[object]] = []
     for d in dimensions:
-        problems = [p for p in problems_of(d, (0.1, 1.0, 10.0), (0.1, 0.2), seeds) if p.name != "synthetic"]
+        problems = [p for p in problems_of(d, risk_aversions, (0.1, 0.2), 1) if p.name != "synthetic"]
         found: dict[str, list[tuple[float, float, float, bool]]] = {}
         ours: list[float] = []
         certified = 0
@@ -88,7 +89,7 @@ def measure_thresholds(dimensions: Sequence[int], seeds: int, limit: float) -> S
             optimum = cb.maximize_utility(*arguments)
             certified += optimum.certified
             nodes.append(optimum.nodes)
-            ours.append(cpu_seconds(repeated(lambda a=arguments: cb.maximize_utility(*a))))
+            ours.append(cpu_seconds(repeated(partial(cb.maximize_utility, *arguments))))
             unit = max(float(np.ptp(problem.mean)), problem.risk_aversion * float(problem.covariance.diagonal().max()))
             for name, solve in _peers(d, c, limit).items():
                 if not found.get(name):

@@ -5,8 +5,9 @@ r"""A fast search for the largest optimistic utility over weights that are zero 
 A and C are symmetric and may be indefinite, so F has many local maxima. The options with weight, the *support*, span a
 simplex of their own, with vertices "c on all, the rest on one". Where there are few supports, all their vertices and
 barycentres are scored; where there are many, those of supports grown greedily from every option. The best points are
-climbed a little, and the best of these to the top, as are the weights played last. Unless every support was climbed,
-options are then added, dropped and swapped as long as that helps. Diversity of starts matters more than depth.
+climbed a little, and the best of these to the top, as are single options, what c leaves of the best weights without
+it, and the weights played last. Unless every support was climbed, options are then added, dropped and swapped as long
+as that helps. Diversity of starts matters more than depth.
 
 What must hold: the answer is feasible, no transfer between two chosen options improves it beyond rounding, and it is
 at least as good as every point scored. It is *not* proven to be the best; `optimistic_bound` proves.
@@ -40,12 +41,14 @@ I64 = NDArray[np.int64]
 
 MAX_SCORED = 1200  # supports; where there are more, starts are grown greedily instead of scoring them all
 N_TRIED = 64  # points of the best scores, which are climbed a little
-N_CLIMBED = 5  # of these, which are climbed to the top; if starts are grown greedily, all are
+N_CLIMBED = 10  # of these, which are climbed to the top; half as many where every support was tried
 _MOVES = 400  # transfers in one climb
 _FIRST_MOVES = 4  # transfers in a little climb
 _LAST_MOVES = 2000  # transfers in the last climb, of the best point
 _ROUGHLY = 1e-9  # share of the terms that a transfer must promise, to compare points
 _PRECISELY = 1e-14  # and to polish the best one
+_ROUNDED = 1e-13  # gains below this share of F are rounding
+_SWAPS = 64  # swaps that are looked ahead; where there are more, only drops and additions
 _EXCHANGES = 10  # exchanges of options at most, for each that fits: far more than were ever needed
 
 # rows of `work`, after those of the moves
@@ -123,27 +126,27 @@ def _score_support(
     rest = max(1.0 - k * least, 0.0)
     if k == 1 or rest <= ROUNDING or least == 0.0:
         return  # the barycentre is all there is; or the vertices are those of single options
-    best = -np.inf
-    at = -1
-    cross = 2.0 * least * rest
-    st *= least
-    sa *= least * least
-    sc *= least * least
-    for a in range(k):
-        i = order[a]
-        square = sa + cross * slabs[0, row, i] + rest * rest * A[i, i]
-        value = st + rest * theta[i] + np.sqrt(max(square, 0.0))
-        value -= sc + cross * slabs[1, row, i] + rest * rest * C[i, i]
-        if value > best:
-            best = value
-            at = i
-    place = _keep(work, order, best)
-    if place >= 0:
-        for i in range(theta.size):
-            work[_POINT + place, i] = 0.0
+    # Points from the barycentre to each vertex, t of the way: base × (1 on all) + lead × (1 on one).
+    for part in range(3):
+        base = least if part == 0 else share - (0.4 * part - 0.1) * (share - least)
+        lead = 1.0 - k * base
+        best = -np.inf
+        at = -1
         for a in range(k):
-            work[_POINT + place, order[a]] = least
-        work[_POINT + place, at] = 1.0 - (k - 1) * least
+            i = order[a]
+            square = base * (base * sa + 2.0 * lead * slabs[0, row, i]) + lead * lead * A[i, i]
+            value = base * st + lead * theta[i] + np.sqrt(max(square, 0.0))
+            value -= base * (base * sc + 2.0 * lead * slabs[1, row, i]) + lead * lead * C[i, i]
+            if value > best:
+                best = value
+                at = i
+        place = _keep(work, order, best)
+        if place >= 0:
+            for i in range(theta.size):
+                work[_POINT + place, i] = 0.0
+            for a in range(k):
+                work[_POINT + place, order[a]] = base
+            work[_POINT + place, at] = base + lead
 
 
 @kernel(
@@ -220,6 +223,42 @@ def _score_greedily(
 
 
 @kernel(
+    "void(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], int64, float64[:, ::1], int64[::1])"
+)
+def _score_relaxed(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, work: F64, order: I64) -> None:
+    """Forget c, climb from equal weights, and score what c leaves of the top: its largest weights, one, two, ..., m."""
+    d = theta.size
+    x = work[_INSIDE]
+    trial = work[_BEST]
+    allowed = 0
+    for i in range(d):
+        allowed += cap[i] > 0.0
+    for i in range(d):
+        x[i] = 1.0 / allowed if cap[i] > 0.0 else 0.0
+    call_climb(theta, A, C, 0.0, cap, x, work, order, _MOVES, _ROUGHLY, -np.inf)
+    for k in range(1, m + 1):
+        total = 0.0
+        for i in range(d):
+            trial[i] = 0.0
+        for _ in range(k):
+            largest = -1
+            for i in range(d):
+                if trial[i] == 0.0 and cap[i] > 0.0 and (largest < 0 or x[i] > x[largest]):
+                    largest = i
+            trial[largest] = 1.0
+            total += x[largest]
+        rest = max(1.0 - k * least, 0.0)
+        for i in range(d):
+            if trial[i] > 0.0:
+                trial[i] = least + rest * x[i] / total
+        value = call_climb(theta, A, C, least, cap, trial, work, order, _FIRST_MOVES, _ROUGHLY, -np.inf)
+        place = _keep(work, order, value)
+        if place >= 0:
+            for i in range(d):
+                work[_POINT + place, i] = trial[i]
+
+
+@kernel(
     "float64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], float64[::1], float64[::1], "
     "float64[:, ::1], float64[:, :, ::1], int64[::1])"
 )
@@ -243,6 +282,8 @@ def search_optimistic(
         _score_all(theta, A, C, least, cap, m, work, slabs, order)
     else:
         _score_greedily(theta, A, C, least, cap, m, work, slabs, order)
+    if least > 0.0:
+        _score_relaxed(theta, A, C, least, cap, m, work, order)
     kept = order[order.size - 2]
     if least == 0.0 or 2.0 * supports <= N_TRIED:
         m = 0  # every support is climbed anyhow
@@ -254,9 +295,14 @@ def search_optimistic(
         value = call_climb(theta, A, C, least, cap, work[_POINT + a], work, order, _FIRST_MOVES, _ROUGHLY, target)
         work[_SCORE + a, 0] = value
         target = max(target, value)
-    # Greedy starts are few, and which is best shows at the top only. The start comes last, so that it wins no ties.
-    climbed = min(N_CLIMBED, kept) if supports <= MAX_SCORED else kept
-    for turn in range(climbed + 1):
+    # Greedy starts are few, and which is best shows at the top only. Elsewhere each single option is a start as well:
+    # it reaches small supports that others outshine. The given start comes last, so that it wins no ties.
+    climbed = kept
+    singles = 0
+    if supports <= MAX_SCORED:
+        climbed = min(N_CLIMBED // 2 if m == 0 else N_CLIMBED, kept)
+        singles = 0 if m == 0 else d
+    for turn in range(climbed + singles + 1):
         row = work[_BEST]
         if turn < climbed:
             top = 0
@@ -265,6 +311,11 @@ def search_optimistic(
                     top = a
             work[_SCORE + top, 0] = -np.inf
             row = work[_POINT + top]
+        elif turn < climbed + singles:
+            if cap[turn - climbed] <= 0.0:
+                continue
+            for i in range(d):
+                row[i] = 1.0 if i == turn - climbed else 0.0
         elif _is_feasible(start, least, cap):
             for i in range(d):
                 row[i] = start[i]
@@ -275,6 +326,8 @@ def search_optimistic(
             best = value
             for i in range(d):
                 w[i] = row[i]
+    if m > 0:
+        best = _look_ahead(theta, A, C, least, cap, m, best, w, work, order)
     best = call_climb(theta, A, C, least, cap, w, work, order, _LAST_MOVES, _PRECISELY, -np.inf)
     total = 0.0
     for i in range(d):
@@ -307,6 +360,63 @@ def _improve(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w: F64,
             break
         value = call_climb(theta, A, C, least, cap, w, work, order, _MOVES, _ROUGHLY, -np.inf)
     return value
+
+
+@kernel(
+    "float64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], int64, float64, float64[::1], "
+    "float64[:, ::1], int64[::1])"
+)
+def _look_ahead(
+    theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, best: float, w: F64, work: F64, order: I64
+) -> float:
+    """Drop, add or swap one option and climb from there, as long as that improves w; return F of the result.
+
+    Where F is nearly flat, what an exchange is worth shows only after the other weights have followed.
+    """
+    d = w.size
+    trial = work[_BEST]
+    chosen = 0
+    for i in range(d):
+        chosen += w[i] > 0.0
+    unsuccessful = 0
+    move = 0
+    swaps = chosen * (d - chosen) <= _SWAPS
+    while unsuccessful < d * (d + 1):
+        i = move // (d + 1)  # leaves, unless j leaves it alone
+        j = move % (d + 1)  # joins; d: nobody
+        move = (move + 1) % (d * (d + 1))
+        unsuccessful += 1
+        rest = 1.0 - chosen * least
+        if j == i:  # stands for: j joins, nobody leaves
+            if w[j] > 0.0 or cap[j] <= 0.0 or chosen >= m or rest < least:
+                continue
+            for k in range(d):
+                trial[k] = least + (w[k] - least) * (1.0 - least / rest) if w[k] > 0.0 else 0.0
+            trial[j] = least
+        elif w[i] == 0.0:
+            continue
+        elif j == d:
+            if chosen == 1:
+                continue
+            for k in range(d):
+                trial[k] = w[k] + w[i] / (chosen - 1.0) if w[k] > 0.0 else 0.0
+            trial[i] = 0.0
+        else:
+            if not swaps or w[j] > 0.0 or cap[j] <= 0.0:
+                continue
+            for k in range(d):
+                trial[k] = w[k]
+            trial[j] = w[i]
+            trial[i] = 0.0
+        value = call_climb(theta, A, C, least, cap, trial, work, order, _MOVES, _ROUGHLY, best)
+        if value > best + _ROUNDED * abs(best):
+            best = value
+            chosen = 0
+            for k in range(d):
+                w[k] = trial[k]
+                chosen += w[k] > 0.0
+            unsuccessful = 0
+    return best
 
 
 call_search = separate(search_optimistic)
