@@ -1,7 +1,7 @@
 """PairUCB's default bonus: the comparison that chose it, and its confirmation on seeds that had no part in it.
 
-    python benchmarks/pair_ucb_study.py choose  [--quick] [--out FILE.json]
-    python benchmarks/pair_ucb_study.py confirm [--quick] [--out FILE.json]
+    python benchmarks/pair_ucb_study.py choose  [--quick] [--horizon T] [--out FILE.json]
+    python benchmarks/pair_ucb_study.py confirm [--quick] [--horizon T] [--out FILE.json]
 
 *choose* plays several values of `bonus`, from T = 50 to 100,000, on 36 random instances of different d, c, ρ, spread of
 the means and correlation, beside MC-Empirical, which sees everything (the natural reference level), and equal weights.
@@ -152,9 +152,9 @@ def run_all(instances: list[Instance], make: Any, horizon: int, replications: in
     return runs
 
 
-def choose(quick: bool) -> dict[str, Any]:
+def choose(quick: bool, horizon: int) -> dict[str, Any]:
     """Compare values of the bonus."""
-    horizon, replications, count = (10_000, 3, 12) if quick else (100_000, 3, 36)
+    replications, count = (3, 12) if quick else (3, 36)
     names = {f"bonus {a:g}": a for a in BONUSES}
 
     def make(problem: cb.Problem) -> dict[str, cb.Learner]:
@@ -172,9 +172,9 @@ def choose(quick: bool) -> dict[str, Any]:
     return {"table": [dict(zip(columns, row, strict=True)) for row in rows]}
 
 
-def confirm(quick: bool) -> dict[str, Any]:
+def confirm(quick: bool, horizon: int) -> dict[str, Any]:
     """Judge the default."""
-    horizon, replications, count = (10_000, 2, 8) if quick else (100_000, 3, 36)
+    replications, count = (2, 8) if quick else (3, 36)
 
     def make(problem: cb.Problem) -> dict[str, cb.Learner]:
         return {PAIR: pair_ucb(problem), **optimists(problem), **baselines(problem)}
@@ -218,9 +218,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=["choose", "confirm"])
     parser.add_argument("--quick", action="store_true", help="few instances, short: to see that it works")
+    parser.add_argument("--horizon", type=int, choices=CHECKPOINTS[2:], help="100,000 by default, 10,000 if quick")
     parser.add_argument("--out", type=Path, help="write what was measured as JSON")
     arguments = parser.parse_args()
-    measured = (choose if arguments.part == "choose" else confirm)(arguments.quick)
+    horizon = arguments.horizon or (10_000 if arguments.quick else 100_000)
+    measured = (choose if arguments.part == "choose" else confirm)(arguments.quick, horizon)
     if arguments.out is not None:
         arguments.out.write_text(json.dumps(measured, indent=1), encoding="utf-8")
 
