@@ -3,11 +3,11 @@ r"""A fast search for the largest optimistic utility over weights that are zero 
 .. math:: \max_w\; F(w) = θ'w + \sqrt{(w'Aw)_+} - w'Cw \quad\text{s.t. } Σ_i w_i = 1,\; w_i = 0 \text{ or } w_i ≥ c
 
 A and C are symmetric and may be indefinite, so F has many local maxima. The options with weight, the *support*, span a
-simplex of their own, with vertices "c on all, the rest on one". Where there are few supports, all their vertices and
-barycentres are scored; where there are many, those of supports grown greedily from every option. The best points are
-climbed a little, and the best of these to the top, as are single options, what c leaves of the best weights without
-it, and the weights played last. Unless every support was climbed, options are then added, dropped and swapped as long
-as that helps. Diversity of starts matters more than depth.
+simplex of their own, with vertices "c on all, the rest on one". Where there are few supports, points of all of them are
+scored, their barycentres and on the way from there to the vertices; where there are many, those of supports grown
+greedily from options and pairs. The best points are climbed a little, and the best of these to the top, as are single
+options, what c leaves of the best weights without it, and the weights played last. Unless every support was climbed,
+options are then added, dropped and swapped as long as that helps. Diversity of starts matters more than depth.
 
 What must hold: the answer is feasible, no transfer between two chosen options improves it beyond rounding, and it is
 at least as good as every point scored. It is *not* proven to be the best; `optimistic_bound` proves.
@@ -49,6 +49,7 @@ _ROUGHLY = 1e-9  # share of the terms that a transfer must promise, to compare p
 _PRECISELY = 1e-14  # and to polish the best one
 _ROUNDED = 1e-13  # gains below this share of F are rounding
 _SWAPS = 64  # swaps that are looked ahead; where there are more, only drops and additions
+_PAIRS = 1300  # pairs of options from which supports are grown: all of them up to 50 options
 _EXCHANGES = 10  # exchanges of options at most, for each that fits: far more than were ever needed
 
 # rows of `work`, after those of the moves
@@ -183,11 +184,17 @@ def _score_all(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, work:
 def _score_greedily(
     theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, work: F64, slabs: F64, order: I64
 ) -> None:
-    """Grow a support from every option, always by the option that makes equal weights best; score all on the way."""
+    """Grow a support from every option and from pairs, always by the option that makes equal weights best.
+
+    All on the way are scored.
+    """
     d = theta.size
     inside = work[_INSIDE]
-    for first in range(d):
-        if cap[first] <= 0.0:
+    turns = 1 + min(d // 2, _PAIRS // d)
+    for start in range(d * turns):
+        first = start // turns
+        second = (first + start % turns) % d  # the same as the first: a single option
+        if cap[first] <= 0.0 or cap[second] <= 0.0:
             continue
         for i in range(d):
             inside[i] = 0.0
@@ -207,6 +214,9 @@ def _score_greedily(
                 slabs[0, 0, i] += A[entering, i]
                 slabs[1, 0, i] += C[entering, i]
             _score_support(theta, A, C, least, k, work, slabs, order, 0)
+            if k == 1 and second != first:
+                entering = second
+                continue
             entering = -1
             best = -np.inf
             share = 1.0 / (k + 1.0)
