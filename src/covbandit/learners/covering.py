@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.optimistic_search import largest_support
-from covbandit.learners.pairwise import BONUS, MIN_WEIGHT, PAIRS
+from covbandit.learners.pairwise import MIN_WEIGHT, PAIRS, SHIFTED
 from covbandit.learners.state import CAP, F64, TOLD, State
 
 
@@ -52,13 +52,13 @@ def play_cover(s: State, t: int, w: F64) -> None:
     """
     d = w.size
     m = _fit(s)
-    counts = s.m[BONUS]
+    counts = s.m[SHIFTED]
     for i in range(d):
         for j in range(d):
             counts[i, j] = s.m[PAIRS, i, j]
     level = 1.0
     for _ in range(t - s.i[TOLD]):
-        while _is_covered(s, BONUS, level, m):
+        while _is_covered(s, SHIFTED, level, m):
             level += 1.0
         for i in range(d):
             w[i] = 0.0
@@ -69,10 +69,10 @@ def play_cover(s: State, t: int, w: F64) -> None:
                 if w[i] > 0.0 or s.v[CAP, i] <= 0.0:
                     continue
                 # first what is new in this set, then what is lacking at all, then what was seen least
-                new = 1.0 if _lacks(s, BONUS, i, i, level, m) else 0.0
+                new = 1.0 if _lacks(s, SHIFTED, i, i, level, m) else 0.0
                 lacking = 0.0
                 for j in range(d):
-                    if j != i and s.v[CAP, j] > 0.0 and _lacks(s, BONUS, i, j, level, m):
+                    if j != i and s.v[CAP, j] > 0.0 and _lacks(s, SHIFTED, i, j, level, m):
                         lacking += 1.0
                         new += w[j]
                 gain = new + (lacking + 1.0 / (1.0 + counts[i, i])) / (d + 2.0)
