@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
+from reference_figures import assert_agrees
 
 REFERENCE = {
     ("MC-Empirical", 1_000): (15.4, 2.2),
@@ -38,10 +39,7 @@ def result() -> cb.SimulationResult:
 
 @pytest.mark.parametrize(("learner", "rounds"), list(REFERENCE))
 def test_agrees_with_the_reference(result: cb.SimulationResult, learner: str, rounds: int) -> None:
-    mean, interval = REFERENCE[learner, rounds]
-    ours = result.at(learner, rounds)
-    combined = np.hypot(ours.std(ddof=1) / np.sqrt(len(ours)), interval / 1.96)
-    assert abs(ours.mean() - mean) <= 3 * combined
+    assert_agrees(result.at(learner, rounds), *REFERENCE[learner, rounds])
 
 
 def test_equal_weights_are_hard_to_beat_early(result: cb.SimulationResult) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
+from reference_figures import assert_agrees
 
 REFERENCE = {
     ("MC-UCB", 1_000): (79.1, 1.1),
@@ -34,10 +35,7 @@ def result() -> cb.SimulationResult:
 
 @pytest.mark.parametrize(("learner", "rounds"), list(REFERENCE))
 def test_agrees_with_the_reference(result: cb.SimulationResult, learner: str, rounds: int) -> None:
-    mean, interval = REFERENCE[learner, rounds]
-    ours = result.at(learner, rounds)
-    combined = np.hypot(ours.std(ddof=1) / np.sqrt(len(ours)), interval / 1.96)
-    assert abs(ours.mean() - mean) <= 3 * combined
+    assert_agrees(result.at(learner, rounds), *REFERENCE[learner, rounds])
 
 
 def test_the_order_of_the_paper_is_not_seen_with_the_tightest_gamma(result: cb.SimulationResult) -> None:

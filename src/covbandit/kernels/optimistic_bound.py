@@ -40,7 +40,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import kernel, separate
-from covbandit.kernels.optimistic_moves import MOVE_ROWS, ROUNDING, call_climb
+from covbandit.kernels.decision_set import ROUNDING
+from covbandit.kernels.optimistic_moves import MOVE_ROWS, call_climb
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]

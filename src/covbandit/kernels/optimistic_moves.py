@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import kernel, separate
+from covbandit.kernels.decision_set import ROUNDING
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
-
-ROUNDING = 1e-12
-"""c may be missed by this: 3 × (1/3) need not be 1."""
 
 _ENOUGH = 1e-13  # a move that promises no more than this share of the terms is none
 _X = 0  # rows of `work`

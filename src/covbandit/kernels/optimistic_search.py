@@ -34,7 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import kernel, separate
-from covbandit.kernels.optimistic_moves import MOVE_ROWS, ROUNDING, call_climb, call_exchange
+from covbandit.kernels.decision_set import ROUNDING, is_feasible, largest_support
+from covbandit.kernels.optimistic_moves import MOVE_ROWS, call_climb, call_exchange
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -59,14 +60,6 @@ _POINT = MOVE_ROWS + 2  # N_TRIED rows of weights
 _SCORE = _POINT + N_TRIED  # as many whose first entry is F there
 SEARCH_ROWS = _SCORE + N_TRIED
 SEARCH_SLABS = 2
-
-
-@kernel()
-def largest_support(least: float, d: int) -> int:
-    """Return how many options fit."""
-    if least * d <= 1.0 + ROUNDING:
-        return d
-    return int((1.0 + ROUNDING) / least)
 
 
 @kernel()
@@ -105,7 +98,7 @@ def _keep(work: F64, order: I64, score: float) -> int:
 def _score_support(
     theta: F64, A: F64, C: F64, least: float, k: int, work: F64, slabs: F64, order: I64, row: int
 ) -> None:
-    """Score barycentre and vertices of the support ``order[:k]``; keep the best point if it is among the best.
+    """Score the support ``order[:k]``: its barycentre, its best vertex and the best points on the way to a vertex.
 
     ``slabs[0, row]`` and ``slabs[1, row]`` hold the sums of the support's rows of A and C.
     """
@@ -127,7 +120,7 @@ def _score_support(
     rest = max(1.0 - k * least, 0.0)
     if k == 1 or rest <= ROUNDING or least == 0.0:
         return  # the barycentre is all there is; or the vertices are those of single options
-    # Points from the barycentre to each vertex, t of the way: base × (1 on all) + lead × (1 on one).
+    # The vertices, and 30 % and 70 % of the way there from the barycentre: `base` on all, and `lead` more on one.
     for part in range(3):
         base = least if part == 0 else share - (0.4 * part - 0.1) * (share - least)
         lead = 1.0 - k * base
@@ -305,8 +298,8 @@ def search_optimistic(
         value = call_climb(theta, A, C, least, cap, work[_POINT + a], work, order, _FIRST_MOVES, _ROUGHLY, target)
         work[_SCORE + a, 0] = value
         target = max(target, value)
-    # Greedy starts are few, and which is best shows at the top only. Elsewhere each single option is a start as well:
-    # it reaches small supports that others outshine. The given start comes last, so that it wins no ties.
+    # Where supports are grown, many are left out, so all points are climbed. Elsewhere each single option is a start as
+    # well: it reaches small supports that others outshine. The given start comes last, so that it wins no ties.
     climbed = kept
     singles = 0
     if supports <= MAX_SCORED:
@@ -326,7 +319,7 @@ def search_optimistic(
                 continue
             for i in range(d):
                 row[i] = 1.0 if i == turn - climbed else 0.0
-        elif _is_feasible(start, least, cap):
+        elif is_feasible(start, least, cap):
             for i in range(d):
                 row[i] = start[i]
         else:
@@ -345,17 +338,6 @@ def search_optimistic(
     for i in range(d):
         w[i] /= total
     return best
-
-
-@kernel()
-def _is_feasible(w: F64, least: float, cap: F64) -> bool:
-    """Tell whether weights sum to one and are zero or at least c."""
-    total = 0.0
-    for i in range(w.size):
-        total += w[i]
-        if w[i] != 0.0 and (w[i] < least or cap[i] <= 0.0):
-            return False
-    return abs(total - 1.0) <= 1e-9
 
 
 @kernel(

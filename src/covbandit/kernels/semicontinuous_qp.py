@@ -35,12 +35,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import kernel, separate
+from covbandit.kernels.decision_set import ROUNDING, is_feasible
 from covbandit.kernels.simplex_qp import call_simplex_maximizer, iteration_limit
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
-_ROUNDING = 1e-12  # c may be missed by this: 3 × (1/3) need not be 1
 _OUT = 0.0
 _FREE = 1.0
 _IN = 2.0
@@ -96,15 +96,12 @@ def maximize_semicontinuous(
     here = work[_HERE]
     best = -np.inf
     total = 0.0
-    feasible = True
     for i in range(d):
         w[i] = start[i]
         x[i] = start[i]
         total += start[i]
         now[i] = _FREE if cap[i] > 0.0 else _OUT
-        if start[i] != 0.0 and (start[i] < least or now[i] == _OUT):
-            feasible = False
-    if feasible and abs(total - 1.0) <= 1e-9:
+    if is_feasible(start, least, cap):
         for i in range(d):
             w[i] /= total
         best = _utility(theta, M, scale, w)
@@ -119,7 +116,7 @@ def maximize_semicontinuous(
             inside += now[i] == _IN
         rest = max(1.0 - inside * least, 0.0)
         for i in range(d):
-            if now[i] == _FREE and (rest < least - _ROUNDING or rest <= _ROUNDING):
+            if now[i] == _FREE and (rest < least - ROUNDING or rest <= ROUNDING):
                 now[i] = _OUT
             allowed[i] = 1.0 if now[i] != _OUT else 0.0
             x[i] *= allowed[i]
@@ -130,7 +127,7 @@ def maximize_semicontinuous(
             linear[i] = rest * gradient
         bound = -np.inf
         deciding = -1
-        if rest <= _ROUNDING:
+        if rest <= ROUNDING:
             for i in range(d):
                 here[i] = 1.0 / inside if now[i] == _IN else 0.0
             bound = _utility(theta, M, scale, here)
@@ -144,7 +141,7 @@ def maximize_semicontinuous(
             for i in range(d):
                 weight = rest * x[i]
                 if now[i] == _FREE and 0.0 < weight < least:
-                    if weight <= 1e-3 * _ROUNDING:
+                    if weight <= 1e-3 * ROUNDING:
                         weight = 0.0
                     elif min(weight, least - weight) > worst:
                         worst = min(weight, least - weight)
@@ -166,7 +163,7 @@ def maximize_semicontinuous(
                 for i in range(d):
                     w[i] = here[i]
             bound = min(bound + gap, parent)
-        if deciding < 0 and rest <= _ROUNDING and bound > best:
+        if deciding < 0 and rest <= ROUNDING and bound > best:
             best = bound
             for i in range(d):
                 w[i] = here[i]

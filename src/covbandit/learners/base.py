@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from covbandit import validation
 from covbandit.errors import AssumptionWarning, InvalidInput, Unsupported
 from covbandit.kernels.compilation import ready
+from covbandit.kernels.decision_set import largest_support
 from covbandit.learners import files
 from covbandit.learners.explanation import Estimates, Explanation, explain
 from covbandit.learners.state import (
@@ -440,7 +441,7 @@ class Learner(ABC):
 
 def _level_on_some(size: int, least: float) -> F64:
     """Return equal weights on the first options, as many as fit if each needs at least so much."""
-    fit = min(size, int((1 + 1e-12) / least))
+    fit = largest_support.py_func(least, size)  # type: ignore[attr-defined]
     return np.where(np.arange(size) < fit, 1 / fit, 0.0)
 
 

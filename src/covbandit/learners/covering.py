@@ -7,7 +7,7 @@ told from history count, whatever was chosen in them.
 from __future__ import annotations
 
 from covbandit.kernels.compilation import kernel
-from covbandit.kernels.optimistic_search import largest_support
+from covbandit.kernels.decision_set import largest_support
 from covbandit.learners.pairwise import MIN_WEIGHT, PAIRS, SHIFTED
 from covbandit.learners.state import CAP, F64, TOLD, State
 

@@ -14,6 +14,7 @@ than the arithmetic.
 from __future__ import annotations
 
 from covbandit.kernels.compilation import UNROLLED, kernel
+from covbandit.kernels.decision_set import is_feasible
 from covbandit.kernels.semicontinuous_qp import SEMICONTINUOUS_ROWS, call_semicontinuous_maximizer
 from covbandit.kernels.simplex_qp import call_simplex_maximizer, iteration_limit
 from covbandit.learners.state import CAP, COUNT, DECIDE, F64, FIRST_INT, FIRST_ROW, LAST, START, TOLD, State
@@ -56,8 +57,8 @@ def decide_plug_in(s: State, t: int, w: F64) -> None:
             accepted = _accept_candidate(s, scale, w, UNROLLED)
         else:
             accepted = _accept_candidate(s, scale, w, w.size)
-        if accepted and _is_feasible(w, s.p[MIN_WEIGHT]):
-            return
+        if accepted and (s.p[MIN_WEIGHT] == 0.0 or is_feasible(w, s.p[MIN_WEIGHT], s.v[CAP])):
+            return  # the best on the simplex is the best of those with large enough weights, if it is one of them
     if s.p[MIN_WEIGHT] > 0.0:
         _decide_semicontinuous(s, scale, w)
         return
@@ -73,16 +74,6 @@ def decide_plug_in(s: State, t: int, w: F64) -> None:
         s.i[FIRST_INT:],
         iteration_limit(w.size),
     )
-
-
-@kernel()
-def _is_feasible(w: F64, least: float) -> bool:
-    """Tell whether every weight is zero or at least c; what is best on the simplex is then best of these."""
-    if least > 0.0:
-        for i in range(w.size):
-            if 0.0 < w[i] < least:
-                return False
-    return True
 
 
 @kernel()

@@ -18,6 +18,8 @@ from covbandit.maximization import Optimum, maximize_optimistic
 
 F64 = NDArray[np.float64]
 
+_ENOUGH = 10  # observations before a variance is compared with its bound
+
 
 class SemiBanditLearner(Learner):
     """A learner that sees the chosen options only and maximises an optimistic utility by a fast search."""
@@ -87,6 +89,7 @@ class UpperConfidenceLearner(SemiBanditLearner):
     """A learner of the paper's semi-bandit experiments: start-up by d² pulls, radii that need a bound on variances."""
 
     invariances = frozenset({"scale", "permutation"})
+    cap_upper: bool = False
     _width_kind = "radius of the confidence region E of the option alone"
 
     def __init__(
@@ -129,7 +132,7 @@ class UpperConfidenceLearner(SemiBanditLearner):
             self.regularization,
             self.variance_bound,
             *self.radius_scale,
-            float(getattr(self, "cap_upper", False)),
+            float(self.cap_upper),
             *np.broadcast_to(bound, (self.n_options, self.n_options)).ravel().tolist(),
         )
 
@@ -151,6 +154,3 @@ class UpperConfidenceLearner(SemiBanditLearner):
             f"observations exceeds variance_bound={self.variance_bound:g}, on which the confidence radii of "
             f"{type(self).__name__} rest; raise variance_bound, or use larger units of reward"
         )
-
-
-_ENOUGH = 10  # observations before a variance is compared with its bound

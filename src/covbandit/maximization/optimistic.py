@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import ready
+from covbandit.kernels.decision_set import largest_support
 from covbandit.kernels.optimistic_bound import BOUND_ROWS, BOUND_SLABS
 from covbandit.kernels.optimistic_proof import (
     BEST,
@@ -21,7 +22,7 @@ from covbandit.kernels.optimistic_proof import (
     VISITED,
     prove_optimistic,
 )
-from covbandit.kernels.optimistic_search import SEARCH_ROWS, SEARCH_SLABS, largest_support, search_optimistic
+from covbandit.kernels.optimistic_search import SEARCH_ROWS, SEARCH_SLABS, search_optimistic
 from covbandit.maximization.optimum import Optimum
 
 F64 = NDArray[np.float64]
