@@ -39,6 +39,7 @@ _ROOMS_WITH_KERNELS = ("kernels", "learners", "simulation")
 _lock = threading.RLock()
 _signatures: dict[int, Any] = {}
 _kernels: list[Any] = []
+_on_demand: set[int] = set()
 _callbacks: dict[int, Any] = {}
 _separate: dict[int, Any] = {}  # dispatchers that are called by symbol, by the id of what stands for them in kernels
 _symbols: set[str] = set()
@@ -72,13 +73,15 @@ def cache_directory() -> Path:
 _directory = cache_directory()
 
 
-def kernel(signature: object = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a function as a kernel, to be compiled by Numba at first use.
 
     Parameters
     ----------
     signature
         A Numba signature, for kernels called from Python. Helpers that only other kernels call need none.
+    on_demand
+        No simulation calls it, so it is not compiled ahead for one.
 
     Returns
     -------
@@ -106,6 +109,8 @@ def kernel(signature: object = None) -> Callable[[Callable[P, R]], Callable[P, R
             if signature is not None:
                 _signatures[id(dispatcher)] = signature
                 _kernels.append(dispatcher)
+                if on_demand:
+                    _on_demand.add(id(dispatcher))
         return cast("Callable[P, R]", dispatcher)
 
     return decorate
@@ -170,13 +175,21 @@ def callback(dispatcher: Callable[P, R]) -> Callable[P, R]:
     return cast("Callable[P, R]", _callbacks[id(dispatcher)])
 
 
-def compile_all(backwards: bool = False) -> Iterator[str]:
-    """Compile every kernel imported so far, or load it from the cache; yield the name of each before it is done."""
-    for dispatcher in reversed(_kernels) if backwards else _kernels:
+def compile_ahead(everything: bool, backwards: bool = False) -> Iterator[str]:
+    """Compile the kernels imported so far, or load them from the cache; yield the name of each before it is done.
+
+    Those compiled on demand are left out unless `everything` is asked for.
+    """
+    chosen = _to_compile(everything)
+    for dispatcher in reversed(chosen) if backwards else chosen:
         yield f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}"
         ready(dispatcher)
 
 
-def count_kernels() -> int:
-    """Return how many kernels `compile_all` would go through."""
-    return len(_kernels)
+def count_kernels(everything: bool) -> int:
+    """Return how many kernels `compile_ahead` would go through."""
+    return len(_to_compile(everything))
+
+
+def _to_compile(everything: bool) -> list[Any]:
+    return [dispatcher for dispatcher in _kernels if everything or id(dispatcher) not in _on_demand]

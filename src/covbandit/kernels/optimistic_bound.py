@@ -1,38 +1,4 @@
-r"""A proven upper bound on the optimistic utility over weights that are zero or at least c, by branch and bound.
-
-The problem, A, C and c are those of `optimistic_search`. A node is a simplex of weights, given by its vertices v_i;
-with barycentric coordinates λ it is ``w = Σ λ_i v_i``, and quadratic forms become k × k matrices in λ. There are two
-kinds:
-
-* *undecided*: some options are in (w_i ≥ c), some are out (w_i = 0), the others are free (w_i ≥ 0). That is the simplex
-  with vertices "c on all that are in, the rest on one that is in or free". Its children decide one free option.
-* *decided*: nothing is free, so all of it is feasible. If its bound is not tight, an edge is cut in the middle.
-
-If F is proven convex along an edge v_i - v_j, everywhere on the node, its maximum lies where λ_i = 0 or λ_j = 0: the
-children are then these two faces, and the node loses a dimension. (It is also feasible there: weight moves between two
-options until one of them has what is left to it, nothing or c.)
-
-Two majorants of the root make F a quadratic form λ'Bλ, which is bounded by its largest entry or, if it is concave on
-the simplex (a Cholesky factor proves it), by its value plus the Frank-Wolfe gap at any point.
-
-The tangent, for small nodes. Let w₀ be any point with s = √(w₀'Aw₀) > 0, ℓ(w) = w₀'Aw / s the tangent of the root
-there, and P = A - Aw₀w₀'A/s², so that w'Aw = ℓ² + w'Pw. Then
-
-.. math::
-    \sqrt{w'Aw} = ℓ(w) + \frac{w'Pw}{\sqrt{w'Aw} + ℓ(w)}
-        ≤ ℓ(w) + \frac{w'Pw}{2a} + τ |Πw|^2 \Big(\frac1{2a} - \frac1{2b}\Big)
-
-where 2a ≤ √(w'Aw) + ℓ(w) ≤ 2b on the node, -τ ≤ 0 is below all eigenvalues of A, and Πw = w - w₀ℓ(w)/s, since
-w'Pw = (Πw)'A(Πw) ≥ -τ|Πw|². It agrees with the root at w₀ in value, gradient and, as the node shrinks, curvature. So
-where w₀ is a maximum and F is concave around it, the Frank-Wolfe gap vanishes: no node is cut into dust there.
-
-The chord, for large nodes. If s_i s_j ≥ v_i'Av_j for all vertices (s_i = √(v_i'Av_i) if A is positive semi-definite),
-
-.. math:: \sqrt{w'Aw} ≤ s'λ - \frac{λ'(ss' - VAV')λ}{2 \max s} ≤ s'λ.
-
-It is exact at the vertices. As much of its second term is used as leaves it concave; where even without it F's majorant
-is not concave, Σ_i z_i λ_i(1-λ_i) ≥ 0 is added to make it so.
-"""
+"""A proven upper bound on the optimistic utility over a node of the branch and bound, and how to divide the node."""
 
 from __future__ import annotations
 
@@ -41,7 +7,37 @@ from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import kernel, separate
 from covbandit.kernels.decision_set import ROUNDING
+from covbandit.kernels.optimistic_majorants import (
+    chord_majorant,
+    fit_chord,
+    frank_wolfe_gap,
+    lift_to_concave,
+    tangent_majorant,
+)
 from covbandit.kernels.optimistic_moves import MOVE_ROWS, call_climb
+from covbandit.kernels.optimistic_node import (
+    BONUS,
+    CAP,
+    CHORD,
+    CLIMBING,
+    CUT,
+    DECIDE,
+    FACES,
+    FACTOR,
+    FREE,
+    GRAM,
+    LAMBDA,
+    LIFT,
+    LINEAR,
+    MAJORANT,
+    PENALTY,
+    POINT,
+    ROW,
+    TANGENT,
+    TRANSFORMED,
+    describe_node,
+    node_weights,
+)
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -49,95 +45,29 @@ I64 = NDArray[np.int64]
 _NOISE = 4e-15  # what rounding may add to a bound, as a share of its terms
 _CLIMB = 300  # transfers in one climb
 
-# status of an option
-OUT = 0  # w_i = 0
-FREE = 1  # w_i ≥ 0, to be decided
-IN = 2  # w_i ≥ c
-FIXED = 3  # w_i = c
-
-# how a node is divided
-POINT = 0  # not at all
-DECIDE = 1  # an option is in or out
-CUT = 2  # an edge, in the middle
-FACES = 3  # one or the other of two vertices is dropped
-
-# what `work` holds, for the node at hand
-_LINEAR = 0  # linear term in barycentric coordinates
-_LAMBDA = 1
-_TANGENT = 2  # ℓ at the vertices
-_CAP = 3
-_LIFT = 4  # z
-_ROW = 5
-_OTHER = 6
-_CHORD = 7  # √q at the vertices, or a little more
-_CLIMBING = 8
-BOUND_ROWS = _CLIMBING + MOVE_ROWS
-# and `slabs`
-_A = 0  # A, C and the vertices' Gram matrix in barycentric coordinates
-_C = 1
-_G = 2
-_B = 3  # a majorant of F: λ'Bλ
-_T = 4
-_L = 5
-BOUND_SLABS = 6
-
 
 @kernel()
-def _weights(w: F64, lam: F64, V: F64, rows: int, option: I64, status: I64, least: float, rest: float, k: int) -> None:
-    """Write the weights with barycentric coordinates λ in the node."""
-    for i in range(w.size):
-        w[i] = least if status[i] >= IN else 0.0
-    for a in range(k):
-        x = 0.0
-        if rows > 0:
-            for b in range(rows):
-                x += lam[b] * V[b, a]
-        else:
-            x = lam[a]
-        w[option[a]] += rest * x
-
-
-@kernel()
-def _lift(B: F64, L: F64, lift: F64, size: float, n: int, lam: F64) -> float:
-    """Find z ≥ 0 that makes λ'Bλ + Σ z_i λ_i(1-λ_i) concave on the simplex; return the largest, 0 if none is needed.
-
-    U'DU of minus B's differences to a reference vertex; pivots that are not positive are lifted.
-    """
-    ref = 0
-    for a in range(n):
-        if lam[a] > lam[ref]:
-            ref = a
-    largest = 0.0
-    for a in range(n):
-        lift[a] = 0.0
-        for b in range(n):
-            L[a, b] = -(B[a, b] - B[a, ref] - B[ref, b] + B[ref, ref])
-        largest = max(largest, abs(L[a, a]))
-    floor = 1e-13 * (largest + size)
-    most = 0.0
-    for p in range(n):
-        if p == ref:
-            continue
-        if L[p, p] <= floor:
-            wanted = floor
-            for a in range(p + 1, n):  # enough to bound what the elimination takes from the others
-                if a != ref:
-                    wanted = max(wanted, 0.5 * abs(L[p, a]))
-            lift[p] = wanted - L[p, p]
-            most = max(most, lift[p])
-            L[p, p] = wanted
-        for a in range(p + 1, n):
-            if a != ref:
-                x = L[p, a] / L[p, p]
-                for b in range(a, n):
-                    if b != ref:
-                        L[a, b] -= x * L[p, b]
-    return most
+def _climb_node(linear: F64, M: F64, N: F64, work: F64, order: I64) -> float:
+    """Improve λ to a local maximum of linear'λ + √(λ'Mλ) - λ'Nλ and return that."""
+    return call_climb(
+        linear,
+        M,
+        N,
+        0.0,
+        work[CAP],
+        work[LAMBDA],
+        work[CLIMBING : CLIMBING + MOVE_ROWS],
+        order[: 2 * linear.size],
+        _CLIMB,
+        1e-13,
+        -np.inf,
+    )
 
 
 @kernel(
     "float64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64, int64[::1], int64, float64[:, ::1], "
-    "float64, float64[::1], float64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1])"
+    "float64, float64[::1], float64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1])",
+    on_demand=True,
 )
 def bound_node(
     theta: F64,
@@ -159,6 +89,7 @@ def bound_node(
     """Return an upper bound of F on a node.
 
     ===========  =============================================================================================
+    tau          no eigenvalue of A is below -tau
     status       OUT, FREE, IN or FIXED for each option; FREE becomes OUT where an option no longer fits
     rows, V      the vertices, in barycentric coordinates of the decided simplex; rows = 0: that simplex itself
     good_enough  a bound not above this need not be improved
@@ -168,100 +99,23 @@ def bound_node(
     ===========  =============================================================================================
     """
     d = theta.size
-    linear = work[_LINEAR]
-    lam = work[_LAMBDA]
-    tangent = work[_TANGENT]
-    chord = work[_CHORD]
-    cap = work[_CAP]
-    AA = slabs[_A]
-    CC = slabs[_C]
-    GG = slabs[_G]
-    B = slabs[_B]
-    T = slabs[_T]
-    L = slabs[_L]
+    linear = work[LINEAR]
+    lam = work[LAMBDA]
+    tangent = work[TANGENT]
+    chord = work[CHORD]
+    lift = work[LIFT]
+    AA = slabs[BONUS]
+    CC = slabs[PENALTY]
+    B = slabs[MAJORANT]
+    L = slabs[FACTOR]
     option = order[2 * d :]
     division[0] = POINT
     division[1] = 0
     division[2] = 0
-
-    # The vertices: c on all that are in, the rest on one.
-    inside = 0
-    for i in range(d):
-        inside += status[i] >= IN
-    rest = max(1.0 - inside * least, 0.0)
-    if rest < least - ROUNDING or rest <= ROUNDING:
-        for i in range(d):
-            if status[i] == FREE:
-                status[i] = OUT
-    k = 0
-    free = 0
-    for i in range(d):
-        if status[i] == FREE or status[i] == IN:
-            option[k] = i
-            free += status[i] == FREE
-            k += 1
+    k, n, free, rest = describe_node(theta, A, C, least, status, rows, V, work, slabs, option)
     if k == 0:  # nobody may take the rest
         found[0] = -np.inf
         return -np.inf
-    base_t = 0.0
-    base_a = 0.0
-    base_c = 0.0
-    for i in range(d):
-        if status[i] >= IN:
-            base_t += least * theta[i]
-            for j in range(d):
-                if status[j] >= IN:
-                    base_a += least * least * A[i, j]
-                    base_c += least * least * C[i, j]
-    for a in range(k):
-        x = 0.0
-        y = 0.0
-        for j in range(d):
-            if status[j] >= IN:
-                x += A[option[a], j]
-                y += C[option[a], j]
-        work[_ROW, a] = x * least
-        work[_OTHER, a] = y * least
-    for a in range(k):
-        i = option[a]
-        linear[a] = base_t + rest * theta[i]
-        for b in range(k):
-            j = option[b]
-            AA[a, b] = base_a + rest * (work[_ROW, a] + work[_ROW, b]) + rest * rest * A[i, j]
-            CC[a, b] = base_c + rest * (work[_OTHER, a] + work[_OTHER, b]) + rest * rest * C[i, j]
-            GG[a, b] = inside * least * least + rest * least * ((status[i] == IN) + (status[j] == IN))
-        GG[a, a] += rest * rest
-    n = k
-    if rows > 0:
-        # a ← Va, M ← VMV'
-        n = rows
-        for a in range(n):
-            x = 0.0
-            for b in range(k):
-                x += V[a, b] * linear[b]
-            work[_ROW, a] = x
-        for a in range(n):
-            linear[a] = work[_ROW, a]
-        for which in range(3):
-            M = slabs[which]
-            for a in range(n):
-                for b in range(k):
-                    T[a, b] = 0.0
-                for c in range(k):
-                    x = V[a, c]
-                    if x != 0.0:
-                        for b in range(k):
-                            T[a, b] += x * M[c, b]
-            for a in range(n):
-                for b in range(a + 1):
-                    x = 0.0
-                    for c in range(k):
-                        x += T[a, c] * V[b, c]
-                    L[a, b] = x
-            for a in range(n):
-                for b in range(a + 1):
-                    M[a, b] = L[a, b]
-                    M[b, a] = L[a, b]
 
     # Vertices are feasible: the best one is an answer.
     low = np.inf
@@ -280,44 +134,19 @@ def bound_node(
             high = max(high, AA[a, b])
     for a in range(d):
         lam[a] = 0.0
-        cap[a] = 1.0 if a < n else 0.0
+        work[CAP, a] = 1.0 if a < n else 0.0
     lam[at] = 1.0
     found[0] = best
-    _weights(w, lam, V, rows, option, status, least, rest, k)
+    node_weights(w, lam, V, rows, option, status, least, rest, k)
     noise = _NOISE * n * size
     if n == 1 or rest <= ROUNDING:
         return best + noise
 
-    # The chord's majorant, and its largest entry.
+    # The chord's majorant, by its largest entry.
     rooted = high > 0.0
-    top = 0.0
-    if rooted:
-        for a in range(n):
-            chord[a] = np.sqrt(max(AA[a, a], 0.0))
-        for a in range(n):
-            for b in range(a):
-                if AA[a, b] > chord[a] * chord[b]:
-                    # Raise the lower one; or both, if that would lift it above √high, which bounds the root everywhere.
-                    lower = a if chord[a] < chord[b] else b
-                    upper = a + b - lower
-                    if AA[a, b] < chord[upper] * np.sqrt(high):
-                        chord[lower] = AA[a, b] / chord[upper]
-                    else:
-                        chord[lower] = max(chord[lower], np.sqrt(AA[a, b]))
-                        chord[upper] = max(chord[upper], np.sqrt(AA[a, b]))
-        for a in range(n):
-            top = max(top, chord[a])
-    else:
-        for a in range(n):
-            chord[a] = 0.0
-    bound = -np.inf
-    for a in range(n):
-        for b in range(a + 1):
-            x = 0.5 * (linear[a] + linear[b] + chord[a] + chord[b]) - CC[a, b]
-            if low >= 0.0 and rooted:
-                x -= (chord[a] * chord[b] - AA[a, b]) / (2.0 * top)
-            bound = max(bound, x)
-    bound += noise
+    top = fit_chord(AA, chord, high, n)
+    share = 1.0 if low >= 0.0 and rooted else 0.0
+    bound = chord_majorant(linear, AA, CC, chord, top, share, B, n) + noise
     if bound <= good_enough:
         return bound
 
@@ -333,130 +162,83 @@ def bound_node(
     if (total + np.sqrt(max(square, 0.0)) - penalty / n) / n > best:
         for a in range(n):
             lam[a] = 1.0 / n
-    value = call_climb(
-        linear, AA, CC, 0.0, cap, lam, work[_CLIMBING : _CLIMBING + MOVE_ROWS], order[: 2 * d], _CLIMB, 1e-13, -np.inf
-    )
+    value = _climb_node(linear, AA, CC, work, order)
     feasible = True
     for a in range(n):
         if free > 0 and status[option[a]] == FREE and lam[a] > 0.0 and lam[a] * rest < least:
             feasible = False
     if feasible and value > found[0]:
         found[0] = value
-        _weights(w, lam, V, rows, option, status, least, rest, k)
+        node_weights(w, lam, V, rows, option, status, least, rest, k)
 
-    # The majorant that touches F there.
-    square = 0.0
-    for a in range(n):
-        x = 0.0
-        for b in range(n):
-            x += AA[a, b] * lam[b]
-        tangent[a] = x
-        square += lam[a] * x
-    touches = not rooted
-    if rooted and square > 0.0 and low >= 0.0:  # where q < 0 the root is 0, which this majorant does not know
-        s = np.sqrt(square)
-        lowest = np.inf
-        highest = -np.inf
-        for a in range(n):
-            tangent[a] /= s
-            lowest = min(lowest, tangent[a])
-            highest = max(highest, tangent[a])
-        lo = 0.5 * (lowest + np.sqrt(low))
-        if tau == 0.0:
-            lo = max(lo, lowest)
-        touches = lo > 0.0
+    # The majorant that touches F there, by its largest entry.
+    if rooted:
+        largest = tangent_majorant(linear, AA, CC, slabs[GRAM], lam, tau, low, high, tangent, work[ROW], B, n)
+        touches = largest < np.inf
         if touches:
-            spare = tau * (0.5 / lo - 1.0 / (highest + np.sqrt(high)))
-            own = 0.0
-            for a in range(n):
-                x = 0.0
-                for b in range(n):
-                    x += GG[a, b] * lam[b]
-                work[_ROW, a] = x / s
-                own += lam[a] * x
-            own /= square
-            largest = -np.inf
-            for a in range(n):
-                for b in range(a + 1):
-                    x = 0.5 * (linear[a] + linear[b] + tangent[a] + tangent[b]) - CC[a, b]
-                    x += (AA[a, b] - tangent[a] * tangent[b]) * (0.5 / lo)
-                    if spare > 0.0:
-                        gram = GG[a, b] - tangent[b] * work[_ROW, a] - tangent[a] * work[_ROW, b]
-                        x += spare * (gram + tangent[a] * tangent[b] * own)
-                    B[a, b] = x
-                    B[b, a] = x
-                    largest = max(largest, x)
             bound = min(bound, largest + noise)
             if bound <= good_enough:
                 return bound
-    if not rooted:
+    else:
+        # There is no root: `chord` is zero, and with it the chord's majorant is F itself.
+        touches = True
         for a in range(n):
             tangent[a] = 0.0
-            for b in range(n):
-                B[a, b] = 0.5 * (linear[a] + linear[b]) - CC[a, b]
 
-    if touches and _lift(B, L, work[_LIFT], size, n, lam) == 0.0:
-        # Concave, so F ≤ F(w₀) + max_i ∇F(w₀)'(v_i - w₀).
-        level = 0.0
-        highest = -np.inf
+    # One of the two, by the Frank-Wolfe gap: the tangent's if it is concave; else the chord's, with as much of its
+    # second term as keeps it concave, or lifted until it is.
+    if touches and lift_to_concave(B, L, lift, size, n, lam) == 0.0:
         for a in range(n):
-            x = linear[a] + tangent[a]
-            for b in range(n):
-                x -= 2.0 * CC[a, b] * lam[b]
-            level += lam[a] * x
-            highest = max(highest, x)
-        bound = min(bound, value + max(highest - level, 0.0) + noise)
+            work[ROW, a] = linear[a] + tangent[a]
+        bound = min(bound, value + frank_wolfe_gap(work[ROW], CC, lam, n) + noise)
     else:
-        # The chord's majorant, with as much of its second term as keeps it concave, else lifted until it is.
-        share = 1.0 if low >= 0.0 and rooted else 0.0
         while True:
-            for a in range(n):
-                for b in range(n):
-                    x = 0.5 * (linear[a] + linear[b] + chord[a] + chord[b]) - CC[a, b]
-                    if share > 0.0:
-                        x -= share * (chord[a] * chord[b] - AA[a, b]) / (2.0 * top)
-                    B[a, b] = x
-            if _lift(B, L, work[_LIFT], size, n, lam) == 0.0 or share == 0.0:
+            chord_majorant(linear, AA, CC, chord, top, share, B, n)
+            if lift_to_concave(B, L, lift, size, n, lam) == 0.0 or share == 0.0:
                 break
             share = share - 0.25
         for a in range(n):
             for b in range(n):
                 L[a, b] = -B[a, b]
-                T[a, b] = 0.0
-            L[a, a] += work[_LIFT, a]
-        value = call_climb(
-            work[_LIFT],
-            T,
-            L,
-            0.0,
-            cap,
-            lam,
-            work[_CLIMBING : _CLIMBING + MOVE_ROWS],
-            order[: 2 * d],
-            _CLIMB,
-            1e-13,
-            -np.inf,
-        )
-        level = 0.0
-        highest = -np.inf
-        for a in range(n):
-            x = work[_LIFT, a]
-            for b in range(n):
-                x -= 2.0 * L[a, b] * lam[b]
-            level += lam[a] * x
-            highest = max(highest, x)
-        bound = min(bound, value + max(highest - level, 0.0) + noise)
-    if bound <= good_enough:
-        return bound
+                slabs[TRANSFORMED, a, b] = 0.0
+            L[a, a] += lift[a]
+        value = _climb_node(lift, slabs[TRANSFORMED], L, work, order)
+        bound = min(bound, value + frank_wolfe_gap(lift, L, lam, n) + noise)
+    if bound > good_enough:
+        _choose_division(work, slabs, tau, low, high, top, status, option, least, rest, free, n, division)
+    return bound
 
-    # How to go on. Drop a dimension if F is convex along an edge: the root's second derivative along e, with
-    # b = w'Ae, is (q e'Ae - b²)/q^(3/2), which over q is smallest at an end of its range.
+
+@kernel()
+def _choose_division(
+    work: F64,
+    slabs: F64,
+    tau: float,
+    low: float,
+    high: float,
+    top: float,
+    status: I64,
+    option: I64,
+    least: float,
+    rest: float,
+    free: int,
+    n: int,
+    division: I64,
+) -> None:
+    """Write how to divide a node: drop a dimension if that is possible, else decide an option, else cut an edge."""
+    AA = slabs[BONUS]
+    CC = slabs[PENALTY]
+    GG = slabs[GRAM]
+    lam = work[LAMBDA]
+    chord = work[CHORD]
+    # Is F convex along an edge? The root's second derivative along e, with b = w'Ae, is (q e'Ae - b²)/q^(3/2), which
+    # over q is smallest at an end of its range.
     most = 0.0
     for a in range(n):
         for b in range(a):
             bend = CC[a, a] + CC[b, b] - 2.0 * CC[a, b]
             rise = 0.0
-            if rooted:
+            if high > 0.0:
                 along = AA[a, a] + AA[b, b] - 2.0 * AA[a, b]
                 rise = -np.inf
                 if low > 0.0:
@@ -472,7 +254,7 @@ def bound_node(
                 division[1] = a
                 division[2] = b
     if division[0] == FACES:
-        return bound
+        return
     if free > 0:
         worst = -1.0
         for a in range(n):
@@ -484,7 +266,7 @@ def bound_node(
                     worst = violation
                     division[0] = DECIDE
                     division[1] = i
-        return bound
+        return
     # Cut the edge to which the bound owes most at its maximum (Σ_i z_i λ_i(1-λ_i) = Σ_{i<j} (z_i+z_j) λ_i λ_j), unless
     # it is much shorter than the longest one: nodes must shrink in all directions.
     division[0] = CUT
@@ -493,8 +275,8 @@ def bound_node(
     for a in range(n):
         for b in range(a):
             length = GG[a, a] + GG[b, b] - 2.0 * GG[a, b]
-            x = work[_LIFT, a] + work[_LIFT, b]
-            if rooted:
+            x = work[LIFT, a] + work[LIFT, b]
+            if high > 0.0:
                 x += (chord[a] * chord[b] - AA[a, b]) / top
             x *= lam[a] * lam[b]
             if x > worst:
@@ -510,7 +292,6 @@ def bound_node(
                 if GG[a, a] + GG[b, b] - 2.0 * GG[a, b] == longest:
                     division[1] = a
                     division[2] = b
-    return bound
 
 
 call_bound_node = separate(bound_node)

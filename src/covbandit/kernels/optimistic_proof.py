@@ -6,18 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import kernel
-from covbandit.kernels.optimistic_bound import (
-    BOUND_ROWS,
-    CUT,
-    DECIDE,
-    FACES,
-    FIXED,
-    FREE,
-    IN,
-    OUT,
-    POINT,
-    call_bound_node,
-)
+from covbandit.kernels.optimistic_bound import call_bound_node
+from covbandit.kernels.optimistic_node import BOUND_ROWS, FREE, IN, OUT, POINT, write_child
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -74,7 +64,8 @@ OUT_OF_ROOM = 2
 @kernel(
     "int64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], float64, float64, int64, "
     "float64[::1], float64[::1], int64[::1], int64[:, ::1], int64[::1], float64[:, :, ::1], float64[::1], "
-    "int64[:, ::1], int64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1])"
+    "int64[:, ::1], int64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1])",
+    on_demand=True,
 )
 def prove_optimistic(
     theta: F64,
@@ -145,7 +136,7 @@ def prove_optimistic(
                 for i in range(d):
                     status[slot, i] = OUT if cap[i] <= 0.0 else (FREE if least > 0.0 else IN)
             else:
-                _divide(status, rows, vertices, divisions, parent, slot, child)
+                write_child(status, rows, vertices, divisions, parent, slot, child)
             accept = numbers[BEST] + tolerance
             bound = call_bound_node(
                 theta,
@@ -182,40 +173,3 @@ def prove_optimistic(
             spare[counters[SPARE]] = parent
             counters[SPARE] += 1
         children = 2
-
-
-@kernel()
-def _divide(status: I64, rows: I64, vertices: F64, divisions: I64, parent: int, slot: int, child: int) -> None:
-    """Write a child of a node into a slot."""
-    d = status.shape[1]
-    how = divisions[parent, 0]
-    one = divisions[parent, 1]
-    other = divisions[parent, 2]
-    rows[slot] = rows[parent]
-    for i in range(d):
-        status[slot, i] = status[parent, i]
-    if how == DECIDE:
-        status[slot, one] = IN if child == 0 else OUT
-        return
-    k = 0
-    for i in range(d):
-        if status[parent, i] == FREE or status[parent, i] == IN:
-            if how == FACES and rows[parent] == 0 and k == (one if child == 0 else other):
-                status[slot, i] = OUT if status[parent, i] == FREE else FIXED
-            k += 1
-    if how == FACES and rows[parent] == 0:
-        return
-    n = rows[parent] if rows[parent] > 0 else k
-    to = 0
-    for a in range(n):
-        if how == FACES and a == (one if child == 0 else other):
-            continue
-        for b in range(k):
-            vertices[slot, to, b] = vertices[parent, a, b] if rows[parent] > 0 else (1.0 if a == b else 0.0)
-        to += 1
-    rows[slot] = to
-    if how == CUT:
-        moved = one if child == 0 else other
-        kept = other if child == 0 else one
-        for b in range(k):
-            vertices[slot, moved, b] = 0.5 * (vertices[slot, moved, b] + vertices[slot, kept, b])

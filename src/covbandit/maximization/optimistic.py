@@ -9,7 +9,7 @@ from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import ready
 from covbandit.kernels.decision_set import largest_support
-from covbandit.kernels.optimistic_bound import BOUND_ROWS, BOUND_SLABS
+from covbandit.kernels.optimistic_node import BOUND_ROWS, BOUND_SLABS
 from covbandit.kernels.optimistic_proof import (
     BEST,
     CEILING,
