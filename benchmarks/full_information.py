@@ -9,26 +9,21 @@ listed and left out; ``pip install 'covbandit[bench]'`` installs them all. Run i
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from one_thread import ONE_THREAD
+
 # Before NumPy is imported, or its BLAS has already made its threads.
-os.environ.update(
-    OPENBLAS_NUM_THREADS="1",
-    OMP_NUM_THREADS="1",
-    MKL_NUM_THREADS="1",
-    VECLIB_MAXIMUM_THREADS="1",
-    NUMBA_NUM_THREADS="1",
-    RAYON_NUM_THREADS="1",
-)
+os.environ.update(ONE_THREAD)
 
 import solves
 import steps
 from peers import missing_peers
 from processes import measure_cold_start, measure_memory
-from timing import Check, Section, machine, say, show, versions
+from report import Report
+from timing import Check, Section, machine, versions
 
 from covbandit.tables import Table
 
@@ -62,34 +57,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="also write every number to this JSON file")
     arguments = parser.parse_args()
 
-    here, missing = machine(), missing_peers()
-    print(f"{here['processor']}, {here['cores']} cores, one thread used; load before: {here['load_before']}")
-    for requirement in dict.fromkeys(missing.values()):
-        names = ", ".join(name for name, needed in missing.items() if needed == requirement)
-        print(f"left out: {names}; pip install '{requirement}'")
-    sections = []
-    for section in measure(arguments.quick):
-        show(section)
-        sections.append(section)
-    checks = [check for section in sections for check in section.checks]
+    report = Report("full information", "seconds", arguments.quick, machine(), missing_peers(), versions(PACKAGES))
+    report.run(measure(arguments.quick))
     print()
-    print(verdicts(checks))
+    print(verdicts(report.checks))
     if arguments.quick:
         print("Checks at d = 500 need a run without --quick.")
     if arguments.out is not None:
-        report = {
-            "benchmark": "full information",
-            "quick": arguments.quick,
-            "threads": 1,
-            "machine": here,
-            "versions": versions(PACKAGES),
-            "missing_peers": missing,
-            "unit": "seconds",
-            "sections": {section.name: {"notes": section.notes, "rows": section.data} for section in sections},
-            "checks": [check.to_dict() for check in checks],
-        }
-        arguments.out.write_text(json.dumps(report, indent=1) + "\n")
-        say(f"written to {arguments.out}")
+        report.write(arguments.out)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harvest import learners_of
+from instances import RandomInstance
 from numpy.typing import NDArray
 
 import covbandit as cb
@@ -41,28 +43,11 @@ STEEPEST = 0.9
 
 
 @dataclass(frozen=True)
-class Instance:
-    """Arguments of `covbandit.problems.random`; without a correlation, the paper's synthetic instance."""
+class Instance(RandomInstance):
+    """An instance, with what this study varies besides."""
 
-    n_options: int
-    correlation: Correlation | None
-    seed: int
-    risk_aversion: float
     min_weight: float
     mean_spread: float = 0.2
-
-    def problem(self) -> cb.Problem:
-        """Return the problem."""
-        if self.correlation is None:
-            return cb.problems.synthetic(self.risk_aversion, min_weight=self.min_weight)
-        return cb.problems.random(
-            self.n_options,
-            self.correlation,
-            self.seed,
-            risk_aversion=self.risk_aversion,
-            mean_spread=self.mean_spread,
-            min_weight=self.min_weight,
-        )
 
     def __str__(self) -> str:
         kind = self.correlation or "synthetic"
@@ -108,13 +93,7 @@ def pair_ucb(problem: cb.Problem, **arguments: Any) -> cb.Learner:
 
 def optimists(problem: cb.Problem) -> dict[str, cb.Learner]:
     """Return the paper's learners, told the truth about the largest variance."""
-    shared: dict[str, Any] = {
-        "n_options": problem.n_options,
-        "risk_aversion": problem.risk_aversion,
-        "min_weight": problem.min_weight,
-        "variance_bound": float(problem.covariance.diagonal().max()),
-    }
-    return {UCB: cb.MCUCB(**shared), GAMMA: cb.MCUCBGamma(**shared)}
+    return dict(zip((UCB, GAMMA), learners_of(problem), strict=True))
 
 
 def play(

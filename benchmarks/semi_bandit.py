@@ -10,28 +10,23 @@ machine that does nothing else.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from one_thread import ONE_THREAD
+
 # Before NumPy is imported, or its BLAS has already made its threads.
-os.environ.update(
-    OPENBLAS_NUM_THREADS="1",
-    OMP_NUM_THREADS="1",
-    MKL_NUM_THREADS="1",
-    VECLIB_MAXIMUM_THREADS="1",
-    NUMBA_NUM_THREADS="1",
-    RAYON_NUM_THREADS="1",
-)
+os.environ.update(ONE_THREAD)
 
 import optimistic
 import semi_bandit_steps
 from peers.scip import ScipPeer
 from peers.semicontinuous import SkfolioThresholdPeer
+from report import Report
 from thresholds import measure_thresholds
-from timing import Check, Section, machine, say, show, versions
+from timing import Check, Section, machine, say, versions
 
 from covbandit.tables import Table
 
@@ -79,35 +74,16 @@ def main() -> None:
     arguments = parser.parse_args()
 
     begun = time.monotonic()
-    here, missing = machine(), missing_peers()
-    print(f"{here['processor']}, {here['cores']} cores, one thread used; load before: {here['load_before']}")
-    for name, requirement in missing.items():
-        print(f"left out: {name}; pip install '{requirement}'")
-    sections = []
-    for section in measure(arguments.quick):
-        show(section)
-        sections.append(section)
-    checks = [check for section in sections for check in section.checks]
+    report = Report("semi-bandit", "CPU seconds", arguments.quick, machine(), missing_peers(), versions(PACKAGES))
+    report.run(measure(arguments.quick))
     print()
-    print(verdicts(checks))
-    if "scip" in missing:
+    print(verdicts(report.checks))
+    if ScipPeer.name in report.missing_peers:
         print("Ratios to SCIP were not measured.")
     if arguments.quick:
         print("Quick: few instances, so shares are coarse, and SCIP is stopped early, so its times are lower bounds.")
     if arguments.out is not None:
-        report = {
-            "benchmark": "semi-bandit",
-            "quick": arguments.quick,
-            "threads": 1,
-            "machine": here,
-            "versions": versions(PACKAGES),
-            "missing_peers": missing,
-            "unit": "CPU seconds",
-            "sections": {section.name: {"notes": section.notes, "rows": section.data} for section in sections},
-            "checks": [check.to_dict() for check in checks],
-        }
-        arguments.out.write_text(json.dumps(report, indent=1) + "\n")
-        say(f"written to {arguments.out}")
+        report.write(arguments.out)
     say(f"done in {time.monotonic() - begun:.0f} s")
 
 

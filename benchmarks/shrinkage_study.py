@@ -23,9 +23,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from instances import RandomInstance
+
 import covbandit as cb
-from covbandit.problem import Problem
-from covbandit.problems import Correlation
 from covbandit.simulation.statistics import Interval, paired_ratio
 from covbandit.tables import Table
 
@@ -38,30 +38,12 @@ MC, SHRUNK, EQUAL = "MC-Empirical", "ShrunkEmpirical", "equal weights"
 
 
 @dataclass(frozen=True)
-class Instance:
-    """Arguments of `covbandit.problems.random`; without a correlation, the paper's synthetic instance."""
+class Instance(RandomInstance):
+    """An instance, with what this study varies besides."""
 
-    n_options: int
-    correlation: Correlation | None
-    seed: int
-    risk_aversion: float
     strength: float = 0.5
     mean_spread: float = 0.2
     volatility_spread: float = 0.5
-
-    def problem(self) -> Problem:
-        """Return the problem."""
-        if self.correlation is None:
-            return cb.problems.synthetic(self.risk_aversion)
-        return cb.problems.random(
-            self.n_options,
-            self.correlation,
-            self.seed,
-            risk_aversion=self.risk_aversion,
-            strength=self.strength,
-            mean_spread=self.mean_spread,
-            volatility_spread=self.volatility_spread,
-        )
 
     def __str__(self) -> str:
         if self.correlation is None:

@@ -13,6 +13,7 @@ import semi_bandit_reference as naive
 from covbandit.errors import InvalidInput
 from covbandit.learners import Estimates
 from example_learners import FollowTheLeader
+from semi_bandit_play import play, seen
 
 # Means (2, 1); deviations (-1, 0, 1) and (1, 0, -1) or, of the third option, none.
 REWARDS = np.array([[1.0, 2.0, 0.5], [2.0, 1.0, 0.5], [3.0, 0.0, 0.5]])
@@ -140,12 +141,8 @@ def test_held_weights_are_explained() -> None:
 
 def played(learner: Any, n: int, seed: int = 5) -> list[Any]:
     """Let a learner ask and tell; return the history."""
-    history = []
-    for reward in 0.5 * np.random.default_rng(seed).standard_normal((n, learner.n_options)):
-        w = learner.ask()
-        history.append((w, np.where(w > 0, reward, np.nan)))
-        learner.tell(*history[-1])
-    return history
+    rewards = 0.5 * np.random.default_rng(seed).standard_normal((n, learner.n_options))
+    return [(w, seen(w, reward)) for w, reward in zip(play(learner, rewards), rewards, strict=True)]
 
 
 SEMI_BANDIT = [

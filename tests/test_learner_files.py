@@ -12,6 +12,7 @@ import pytest
 import covbandit as cb
 from covbandit.errors import CovbanditError, StateFileError
 from example_learners import FollowTheLeader
+from semi_bandit_play import play
 
 
 @pytest.fixture
@@ -149,14 +150,6 @@ GAMMA = np.array([[2.0, 0.1, 1 / 3], [0.1, 1.0, -0.2], [1 / 3, -0.2, 1.5]])
 @pytest.mark.parametrize("rounds", [0, 4, 40])
 def test_semi_bandit_learners(learner: cb.Learner, rounds: int, tmp_path: Path) -> None:
     """Saved in the middle of start-up or after it, they go on as if nothing had happened; so do copies."""
-
-    def play(player: cb.Learner, rewards: np.ndarray) -> np.ndarray:
-        asked = []
-        for reward in rewards:
-            asked.append(player.ask())
-            player.tell(asked[-1], np.where(asked[-1] > 0, reward, np.nan))
-        return np.array(asked)
-
     rewards = 0.5 * np.random.default_rng(1).standard_normal((rounds + 30, 3))
     original = learner.clone()
     play(original, rewards[:rounds])

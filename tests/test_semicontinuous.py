@@ -16,16 +16,11 @@ from covbandit.errors import CovbanditError, InvalidInput
 from covbandit.kernels.projection import project_on_semicontinuous
 from covbandit.maximization import maximize_utility
 from covbandit.problem import Problem
+from decision_set import assert_on_the_set, largest_support
 from quadratic_programs import COVARIANCES, MEANS, seeded_covariance
 
 EPS = np.finfo(float).eps
 LEAST = st.sampled_from([0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 1 / 3, 0.4, 0.5, 0.51, 0.6, 1.0])
-
-
-def assert_on_the_set(weights, c):
-    assert weights.min() >= 0
-    assert abs(weights.sum() - 1) <= 1e-12
-    assert (weights[weights > 0] >= c - 1e-12).all()
 
 
 def supports(d, c):
@@ -58,7 +53,7 @@ def brute_force(mean, covariance, rho, c):
 
 
 def random_weights(rng, d, c):
-    chosen = rng.permutation(d)[: rng.integers(1, min(d, int((1 + 1e-12) / c)) + 1)]
+    chosen = rng.permutation(d)[: rng.integers(1, largest_support(d, c) + 1)]
     w = np.zeros(d)
     w[chosen] = c + max(1 - len(chosen) * c, 0.0) * rng.dirichlet(np.full(len(chosen), rng.choice([0.2, 1.0, 5.0])))
     return w
@@ -373,9 +368,9 @@ def test_learners_play_on_the_set(make, c):
         assert_on_the_set(w, c)
         assert problem.gap(w) >= -1e-15
         learner.tell(w, y)
-    fit = int((1 + 1e-12) / c)
+    fit = largest_support(5, c)
     first = make(n_options=5, min_weight=c).ask()
-    assert_allclose(first, (np.arange(5) < fit) / min(fit, 5), rtol=1e-15)
+    assert_allclose(first, (np.arange(5) < fit) / fit, rtol=1e-15)
 
 
 @pytest.mark.parametrize("c", [0.1, 0.2, 0.3, 0.45, 0.6])

@@ -131,8 +131,8 @@ class Workspace(Protocol):
         ...
 
 
-class ColdPeer:
-    """A peer that sets its solver up at each call.
+class WorkspacePeer:
+    """A peer that keeps the data of its dimension in a workspace.
 
     Parameters
     ----------
@@ -142,11 +142,16 @@ class ColdPeer:
 
     name: str
     note: str
-    warm = False
     workspace: ClassVar[type[Any]]
 
     def __init__(self, d: int) -> None:
         self._workspace: Workspace = self.workspace(d)
+
+
+class ColdPeer(WorkspacePeer):
+    """A peer that sets its solver up at each call."""
+
+    warm = False
 
     def solve(self, mean: FloatArray, covariance: FloatArray, risk_aversion: float) -> FloatArray:
         """Return the weights that the solver reports; see `Peer.solve`."""
@@ -154,22 +159,13 @@ class ColdPeer:
         return self._workspace.run(self._workspace.start())
 
 
-class WarmPeer:
-    """A peer whose solver is kept from call to call and updated in place.
+class WarmPeer(WorkspacePeer):
+    """A peer whose solver is kept from call to call and updated in place."""
 
-    Parameters
-    ----------
-    d : int
-        Number of options.
-    """
-
-    name: str
-    note: str
     warm = True
-    workspace: ClassVar[type[Any]]
 
     def __init__(self, d: int) -> None:
-        self._workspace: Workspace = self.workspace(d)
+        super().__init__(d)
         self._solver: Any = None
 
     def solve(self, mean: FloatArray, covariance: FloatArray, risk_aversion: float) -> FloatArray:
