@@ -34,9 +34,9 @@ from covbandit.tables import Table
 
 F64 = NDArray[np.float64]
 
-CHOOSE_SEED, CONFIRM_SEED = 11, 20_261_116
+CHOOSE_SEED, CONFIRM_SEED = 11, 20_261_117
 CHECKPOINTS = (50, 200, 1_000, 10_000, 100_000)
-BONUSES = (0.25, 0.5, 0.7, 1.0, 1.4)
+BONUSES = (0.25, 0.35, 0.5, 0.7, 1.0)
 FULL, EQUAL, UCB, GAMMA, PAIR = "MC-Empirical", "equal weights", "MC-UCB", "MC-UCB-Γ", "PairUCB"
 LEAST_GAIN = 4.0
 STEEPEST = 0.9

@@ -8,6 +8,7 @@ import numpy as np
 
 from covbandit import validation
 from covbandit.kernels.compilation import kernel
+from covbandit.kernels.decision_set import largest_support
 from covbandit.learners.base import Hold
 from covbandit.learners.covering import is_covered, play_cover
 from covbandit.learners.explanation import Estimates
@@ -16,6 +17,7 @@ from covbandit.learners.pairwise import (
     BELIEF,
     BELIEVED,
     MEAN,
+    MIN_WEIGHT,
     PAIRS,
     PENALTY,
     READY,
@@ -31,12 +33,12 @@ from covbandit.learners.upper_confidence import SemiBanditLearner
 WEIGHT = 2  # parameter: a
 
 PRIOR = 5.0  # κ: observations that the average over the options counts for, in variances and correlations
-DOUBT = 0.5  # η: how far the means are drawn together
+CAUTION = 2.0  # the bonus of a pair seen this often is doubled: so few observations mislead more than their count says
 
 
 @kernel()
-def _believe(s: State, d: int) -> None:
-    """Draw variances, correlations and means towards their averages over the options."""
+def _believe(s: State, d: int) -> float:
+    """Draw variances, correlations and means towards their averages; return the standard deviation of a typical mix."""
     average = 0.0
     for i in range(d):
         n = s.v[COUNT, i]
@@ -44,27 +46,21 @@ def _believe(s: State, d: int) -> None:
         average += s.v[SPREAD, i] / d
     correlation = 0.0
     pairs = 0.0
-    level = 0.0
-    total = 0.0
     for i in range(d):
         for j in range(i):
             scale = np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j])
             if s.m[PAIRS, i, j] > 0.0 and scale > 0.0:
                 correlation += s.m[PAIRS, i, j] * min(1.0, max(-1.0, covariance(s, i, j) / scale))
                 pairs += s.m[PAIRS, i, j]
-        level += s.v[COUNT, i] * s.v[MEAN, i]
-        total += s.v[COUNT, i]
-    level /= total
     correlation = max(correlation / pairs, -1.0 / d) if pairs > 0.0 else 0.0
-    spread = 0.0
+    inverse = 0.0
     for i in range(d):
         n = s.v[COUNT, i]
         s.v[SPREAD, i] = (n * s.v[SPREAD, i] + PRIOR * average) / (n + PRIOR)
-        if s.v[SPREAD, i] > 0.0:
-            spread += n * (s.v[MEAN, i] - level) ** 2 / s.v[SPREAD, i]
-    trust = spread / (spread + DOUBT * (d - 1.0)) if spread > 0.0 else 1.0
+        if average > 0.0:
+            inverse += 1.0 / (d * s.v[SPREAD, i])
+    _believe_means(s, average > 0.0, d)
     for i in range(d):
-        s.v[BELIEF, i] = level + trust * (s.v[MEAN, i] - level)
         s.m[BELIEVED, i, i] = s.v[SPREAD, i]
         for j in range(i):
             n = s.m[PAIRS, i, j]
@@ -72,6 +68,30 @@ def _believe(s: State, d: int) -> None:
             estimate += PRIOR * correlation * np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j])
             s.m[BELIEVED, i, j] = estimate / (n + PRIOR)
             s.m[BELIEVED, j, i] = s.m[BELIEVED, i, j]
+    share = 1.0 / largest_support(s.p[MIN_WEIGHT], d)
+    return np.sqrt((share + (1.0 - share) * correlation) / inverse) if inverse > 0.0 else 0.0
+
+
+@kernel()
+def _believe_means(s: State, noisy: bool, d: int) -> None:
+    level = 0.0
+    between = 0.0
+    total = 0.0
+    pairs = 0.0
+    if noisy:
+        for i in range(d):
+            precision = s.v[COUNT, i] / s.v[SPREAD, i]
+            level += precision * (s.v[MEAN, i] - s.v[MEAN, 0])
+            total += precision
+            for j in range(i):
+                product = precision * s.v[COUNT, j] / s.v[SPREAD, j]
+                between += 0.5 * product * (s.v[MEAN, i] - s.v[MEAN, j]) ** 2
+                pairs += product
+        level = s.v[MEAN, 0] + level / total
+        between = between / pairs if pairs > 0.0 else 0.0
+    for i in range(d):
+        trust = between / (between + s.v[SPREAD, i] / s.v[COUNT, i]) if between > 0.0 else 1.0
+        s.v[BELIEF, i] = level + trust * (s.v[MEAN, i] - level)
 
 
 @kernel(DECIDE)
@@ -80,15 +100,15 @@ def _decide(s: State, t: int, w: F64) -> None:
         play_cover(s, t, w)
         return
     d = w.size
-    _believe(s, d)
-    factor = s.p[WEIGHT] * np.sqrt(np.log(t))
+    deviation = _believe(s, d)
+    rho = s.p[RISK_AVERSION]
+    factor = s.p[WEIGHT] * np.sqrt(np.log(t)) * (1.0 + 2.0 * rho * deviation)
     for i in range(d):
-        for j in range(d):
+        for j in range(i + 1):
             n = max(s.m[PAIRS, i, j], 1.0)  # pairs that do not fit are never seen, and never chosen
-            of_mean = np.sqrt(np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j]))
-            of_risk = s.p[RISK_AVERSION] * max(s.m[BELIEVED, i, j], 0.0)
-            bonus = factor * (of_mean + of_risk) / np.sqrt(n)
-            s.m[PENALTY, i, j] = s.p[RISK_AVERSION] * s.m[BELIEVED, i, j] - bonus
+            error = np.sqrt(np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j]) / n)
+            s.m[PENALTY, i, j] = rho * s.m[BELIEVED, i, j] - factor * error * (1.0 + CAUTION / n)
+            s.m[PENALTY, j, i] = s.m[PENALTY, i, j]
     maximize_quadratic(s, BELIEF, w)
 
 
@@ -103,24 +123,29 @@ class PairUCB(SemiBanditLearner):
     r"""PairUCB for semi-bandit feedback: optimism pair by pair, on shrunk moments. The recommended learner.
 
     .. math:: w_t = \arg\max_{w ∈ Δ^c}\; w'\tilde θ - ρ\, w'\tilde Σ w
-        + a \sqrt{\ln t} \sum_{ij} \frac{w_i w_j}{\sqrt{N_{ij}}}
-        \Big( \sqrt{\tilde σ_i \tilde σ_j} + ρ\, (\tilde Σ_{ij})_+ \Big)
+        + a \sqrt{\ln t}\, (1 + 2ρs) \sum_{ij} w_i w_j \sqrt{\frac{\tilde σ_i \tilde σ_j}{N_{ij}}}
+        \Big( 1 + \frac{2}{N_{ij}} \Big)
 
     :math:`N_{ij}` is how often options i and j were seen together, so supports that were seldom tried are tried again.
-    The first part of the bonus is as wide as the error of an estimated mean, the second as that of an estimated
-    variance: without it, an option whose risk was overestimated at first is never tried again where ρ is large. The
-    bonus is a quadratic. So as soon as the whole is concave, which it is nearly always after some rounds, each decision
-    is exact, by branch and bound; before that it is a fast search, see `certify`.
+    The bonus is as wide as the errors of an estimated mean and of an estimated risk: an option's part in the risk of a
+    mix with standard deviation s is estimated with an error of :math:`2 \tilde σ_i s / \sqrt N` per weight. Without the
+    second, an option whose risk was overestimated at first is never tried again where ρ is large. The bonus is a
+    quadratic. So as soon as the whole is concave, which it is nearly always after some rounds, each decision is exact,
+    by branch and bound; before that it is a fast search, see `certify`.
 
     Early estimates are mostly noise, so moments are drawn towards their averages over the options. With
     :math:`\hat σ_i^2` divided by :math:`N_i - 1`, :math:`\bar σ^2` its average, :math:`\bar r` the average
-    correlation (weighted by :math:`N_{ij}`, at least -1/d), κ = 5 and η = 1/2,
+    correlation (weighted by :math:`N_{ij}`, at least -1/d) and κ = 5,
 
     .. math::
         \tilde σ_i^2 &= (N_i \hat σ_i^2 + κ \bar σ^2) / (N_i + κ), \\
         \tilde Σ_{ij} &= (N_{ij} \hat Σ_{ij} + κ \bar r \tilde σ_i \tilde σ_j) / (N_{ij} + κ), \\
-        \tilde θ &= m1 + (\hat θ - m1)\, S / (S + η(d-1)), \quad
-        S = Σ_i N_i (\hat θ_i - m)^2 / \tilde σ_i^2, \quad m = Σ_i N_i \hat θ_i / Σ_i N_i.
+        \tilde θ_i &= m + (\hat θ_i - m)\, τ^2 / (τ^2 + \tilde σ_i^2 / N_i).
+
+    Here :math:`u_i = N_i / \tilde σ_i^2` is the precision of an estimated mean, m the average of the means weighted by
+    it, and τ² half the average of :math:`(\hat θ_i - \hat θ_j)^2` over the pairs, weighted by :math:`u_i u_j`: how much
+    the means really differ. The typical mix has as many options as fit, k, with equal weights, correlation
+    :math:`\bar r` and the harmonic mean h of the :math:`\tilde σ_i^2` as variance: s² = h (1/k + (1 - 1/k) r̄).
 
     Start-up is a covering design: sets of as many options as fit, with equal weights, until every option was seen twice
     and every pair once. If all options fit, that takes two rounds. What history told counts. Scale-free: no bound on
@@ -135,11 +160,8 @@ class PairUCB(SemiBanditLearner):
     min_weight : float or None
         c: every weight is zero or at least c. Above 1/2, only one option at a time is chosen. None allows all weights.
     bonus : float
-        a. Smaller values explore less: on average they pay less, but more often stay with a mistake for long. In the
-        study of ``docs/pair-ucb.md`` (36 random instances) the regret of 7, 4, 3, 1 and 1 of 108 replications still
-        grew nearly linearly from T = 1,000 to 10,000 with a = .25, .5, .7, 1 and 1.4: hence 1, the smallest beyond
-        which more does not help. ``python benchmarks/pair_ucb_study.py choose --horizon 10000`` repeats it, and
-        ``confirm`` judges the default on other instances and seeds up to T = 100,000.
+        a. Smaller values explore less: on average they pay less, but more often stay with a mistake for long. See the
+        study in ``docs/pair-ucb.md``.
     options, seed, hold
         See `Learner`.
 
@@ -167,7 +189,7 @@ class PairUCB(SemiBanditLearner):
         n_options: int,
         risk_aversion: float,
         min_weight: float | None = 0.1,
-        bonus: float = 1.0,
+        bonus: float = 0.5,
         options: Sequence[str] | None = None,
         seed: int | None = None,
         hold: Hold | None = None,
@@ -187,5 +209,6 @@ class PairUCB(SemiBanditLearner):
         if s.v[READY, 0] == 0.0:
             return super()._estimates()
         self._decide_into(self.rounds_told + 1, np.empty(self.n_options))
-        width = self.bonus * np.sqrt(np.log(self.rounds_told + 1) * s.v[SPREAD] / s.v[COUNT])
+        n = s.v[COUNT]
+        width = self.bonus * np.sqrt(np.log(self.rounds_told + 1) * s.v[SPREAD] / n) * (1 + CAUTION / n)
         return Estimates(s.v[BELIEF].copy(), s.m[BELIEVED].copy(), width, self._width_kind)
