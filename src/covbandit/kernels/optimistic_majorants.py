@@ -34,7 +34,7 @@ F64 = NDArray[np.float64]
 
 @kernel()
 def fit_chord(AA: F64, chord: F64, high: float, n: int) -> float:
-    """Write s, which must satisfy s_i s_j ≥ A_ij where A is not positive semi-definite too; return its largest."""
+    """Write s with s_i s_j ≥ A_ij, little above the roots of the diagonal, for any A; return its largest entry."""
     for a in range(n):
         chord[a] = np.sqrt(max(AA[a, a], 0.0)) if high > 0.0 else 0.0
     top = 0.0

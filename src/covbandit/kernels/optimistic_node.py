@@ -43,8 +43,8 @@ TANGENT = 2  # ℓ at the vertices
 CHORD = 3  # √q at the vertices, or a little more
 LIFT = 4  # z
 CAP = 5
-ROW = 6  # for a moment
-OTHER = 7
+ROW = 6  # scratch
+OTHER = 7  # scratch
 CLIMBING = 8
 BOUND_ROWS = CLIMBING + MOVE_ROWS
 # and `slabs`
