@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,46 @@ def test_warmup_compiles_into_the_cache(tmp_path: Path) -> None:
     )
     assert json.loads(run("-c", code).stdout) == [1, 0]
     assert compiled() == everything
+
+
+def test_compilation_survives_the_loss_of_its_processes(tmp_path: Path) -> None:
+    """Killed, as for want of memory: the kernel is compiled by whoever asked for it, and can be called."""
+    code = """
+import multiprocessing, os, signal, threading, time
+from rich.console import Console
+from covbandit.cli import warmup
+from covbandit.learners.fixed_weights import _decide
+
+def kill():
+    while not multiprocessing.active_children():
+        time.sleep(0.05)
+    for process in multiprocessing.active_children():
+        os.kill(process.pid, signal.SIGTERM)
+
+wanted = ["covbandit.learners.fixed_weights._decide", "covbandit.kernels.projection.project_on_simplex"]
+warmup.names_of_kernels = lambda everything: wanted
+threading.Thread(target=kill).start()
+warmup.compile_kernels(Console())
+print(len(_decide.overloads), len(_decide.stats.cache_misses))
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=300)
+    assert done.stdout.split() == ["1", "1"], done.stderr
+
+
+def test_ctrl_c_while_kernels_are_compiled_ends_all_processes(tmp_path: Path) -> None:
+    """Without a traceback."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "covbandit.cli", "warmup"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stderr=pipe, text=True, env=environment, start_new_session=True) as process:
+        while not any(tmp_path.rglob("*.nbc")):
+            assert process.poll() is None
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        # Its processes hold the same end of the pipe: this returns when all of them are gone.
+        assert "Traceback" not in process.communicate(timeout=60)[1]
+        assert process.returncode == 130
 
 
 def test_nothing_writable_still_works(tmp_path: Path) -> None:

@@ -3,55 +3,78 @@
 from __future__ import annotations
 
 import importlib
+import multiprocessing
 import os
-import subprocess
-import sys
+import signal
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 
 from rich.console import Console
+from rich.status import Status
 
-from covbandit.kernels.compilation import cache_directory, compile_ahead, count_kernels
+from covbandit.kernels.compilation import (
+    cache_directory,
+    compile_for_cache,
+    compile_for_use,
+    names_not_cached,
+    names_of_kernels,
+)
 
 _ROOMS_THAT_CALL_KERNELS = ("maximization", "learners", "environments", "simulation")
-_BACKWARDS = "from covbandit.cli.warmup import compile_backwards; compile_backwards({everything})"
-
-
-def _import_rooms() -> None:
-    for room in _ROOMS_THAT_CALL_KERNELS:
-        importlib.import_module(f"covbandit.{room}")
+_MOST_PROCESSES = 8
 
 
 def compile_kernels(console: Console, everything: bool = False) -> float:
     """Compile what simulations need, or everything; show progress while it takes time; return the seconds it took.
 
-    Numba compiles on one core only. With an empty cache a second process starts from the other end of the list, and
-    each finds in the cache what the other has done. Should that process fail, this one does all the work.
+    Numba compiles on one core only. Where much is missing in the cache, processes share the work; should they fail,
+    this one does it all.
     """
     begun = time.monotonic()
-    helper = None
-    if (os.cpu_count() or 1) > 1 and not any(cache_directory().rglob("*.nbc")):
-        helper = subprocess.Popen(
-            [sys.executable, "-c", _BACKWARDS.format(everything=everything)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-    try:
-        _import_rooms()
-        with console.status("compiling kernels") as status:
-            for k, name in enumerate(compile_ahead(everything), 1):
-                status.update(f"compiling kernels, once per machine: {k} of {count_kernels(everything)}, {name}")
-    finally:
-        if helper is not None:
-            helper.terminate()
-            helper.wait()
+    with console.status("looking for compiled kernels") as status:
+        import_rooms()
+        names = names_of_kernels(everything)
+        missing = names_not_cached(names)
+        processes = min(os.cpu_count() or 1, len(missing), _MOST_PROCESSES)
+        if processes > 1:
+            _compile_together(missing, processes, status)
+        for k, name in enumerate(names, 1):
+            if name in missing and processes <= 1:
+                _show(status, k, len(names), name)
+            compile_for_use(name)
     return time.monotonic() - begun
 
 
-def compile_backwards(everything: bool) -> None:
-    """Compile the same, last one first."""
-    _import_rooms()
-    for _ in compile_ahead(everything, backwards=True):
+def _compile_together(missing: list[str], processes: int, status: Status) -> None:
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), initializer=_start_process)
+    try:
+        futures = {pool.submit(compile_for_cache, name): name for name in missing}
+        for k, future in enumerate(as_completed(futures), 1):  # whatever failed is done again, and reported, by us
+            _show(status, k, len(missing), futures[future])
+    except BrokenProcessPool:
         pass
+    except KeyboardInterrupt:
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _start_process() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; whoever started this one ends it
+    import_rooms()
+
+
+def _show(status: Status, k: int, count: int, name: str) -> None:
+    status.update(f"compiling kernels, once per machine: {k} of {count}, {name}")
+
+
+def import_rooms() -> None:
+    """Import whatever declares kernels."""
+    for room in _ROOMS_THAT_CALL_KERNELS:
+        importlib.import_module(f"covbandit.{room}")
 
 
 def run() -> None:
@@ -59,6 +82,6 @@ def run() -> None:
     console = Console(stderr=True)
     seconds = compile_kernels(console, everything=True)
     console.print(
-        f"{count_kernels(everything=True)} kernels ready after {seconds:.1f} s, kept in {cache_directory()}",
+        f"{len(names_of_kernels(everything=True))} kernels ready after {seconds:.1f} s, kept in {cache_directory()}",
         soft_wrap=True,
     )

@@ -1,6 +1,6 @@
 """How kernels are compiled: once per machine, for one signature each, found again in a cache on disk.
 
-Three facts about Numba shape this file.
+Four facts about Numba shape this file.
 
 * Its cache notices a changed file, but not a changed helper in *another* file. Therefore the cache lives in a folder
   named by a hash of all sources that hold kernels.
@@ -24,7 +24,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 from numba.core import config as _numba_config
 
-from covbandit.kernels.symbols import define, stand_in_for
+from covbandit.kernels.symbols import define, define_as_fatal, stand_in_for
 
 config: Any = _numba_config  # its attributes are made at run time
 P = ParamSpec("P")
@@ -40,6 +40,7 @@ _lock = threading.RLock()
 _signatures: dict[int, Any] = {}
 _kernels: list[Any] = []
 _on_demand: set[int] = set()
+_not_kept: set[int] = set()
 _callbacks: dict[int, Any] = {}
 _separate: dict[int, Any] = {}  # dispatchers that are called by symbol, by the id of what stands for them in kernels
 _symbols: set[str] = set()
@@ -104,6 +105,7 @@ def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Calla
                 dispatcher = numba.njit(cache=True, **options)(function)
             except (RuntimeError, OSError):  # nothing is writable: compile in every process
                 dispatcher = numba.njit(**options)(function)
+                _not_kept.add(id(dispatcher))
             finally:
                 config.CACHE_DIR = previous
             if signature is not None:
@@ -140,7 +142,7 @@ def separate(dispatcher: Callable[P, R]) -> Callable[P, R]:
 
 
 def _symbol(dispatcher: Any) -> str:
-    return f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}.{_directory.name}"
+    return f"{_name(dispatcher)}.{_directory.name}"
 
 
 def _register(dispatcher: Any) -> None:
@@ -175,21 +177,38 @@ def callback(dispatcher: Callable[P, R]) -> Callable[P, R]:
     return cast("Callable[P, R]", _callbacks[id(dispatcher)])
 
 
-def compile_ahead(everything: bool, backwards: bool = False) -> Iterator[str]:
-    """Compile the kernels imported so far, or load them from the cache; yield the name of each before it is done.
+def names_of_kernels(everything: bool) -> list[str]:
+    """Return the names of the kernels imported so far; without `everything`, not of those compiled on demand."""
+    return [_name(dispatcher) for dispatcher in _kernels if everything or id(dispatcher) not in _on_demand]
 
-    Those compiled on demand are left out unless `everything` is asked for.
+
+def names_not_cached(names: list[str]) -> list[str]:
+    """Return those of the kernels named that no process has compiled yet; none if nothing can be kept on disk."""
+    kept = {path.name.split("-")[0] for path in _directory.rglob("*.nbc")}
+    cached = [dispatcher for dispatcher in map(_kernel_named, names) if id(dispatcher) not in _not_kept]
+    return [_name(dispatcher) for dispatcher in cached if ".".join(_name(dispatcher).split(".")[-2:]) not in kept]
+
+
+def compile_for_use(name: str) -> None:
+    """Compile a kernel and all that it calls, or load them from the cache."""
+    ready(_kernel_named(name))
+
+
+def compile_for_cache(name: str) -> None:
+    """Compile a kernel for other processes to find: in this one it cannot be called.
+
+    What it calls by symbol is not compiled with it, so that processes can share the work in any order. The linker wants
+    an address for each symbol all the same, and gets one that ends the process.
     """
-    chosen = _to_compile(everything)
-    for dispatcher in reversed(chosen) if backwards else chosen:
-        yield f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}"
-        ready(dispatcher)
+    dispatcher = _kernel_named(name)
+    for callee in _called_by_symbol(dispatcher):
+        define_as_fatal(_symbol(callee))
+    dispatcher.compile(_signatures[id(dispatcher)])
 
 
-def count_kernels(everything: bool) -> int:
-    """Return how many kernels `compile_ahead` would go through."""
-    return len(_to_compile(everything))
+def _name(dispatcher: Any) -> str:
+    return f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}"
 
 
-def _to_compile(everything: bool) -> list[Any]:
-    return [dispatcher for dispatcher in _kernels if everything or id(dispatcher) not in _on_demand]
+def _kernel_named(name: str) -> Any:
+    return next(dispatcher for dispatcher in _kernels if _name(dispatcher) == name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -41,3 +42,8 @@ def define(symbol: str, compiled: Any) -> None:
     """Tell the linker where the code of a symbol is."""
     address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     llvmlite.binding.add_symbol(symbol, address)
+
+
+def define_as_fatal(symbol: str) -> None:
+    """Satisfy the linker in a process that compiles for others; a call would end it."""
+    llvmlite.binding.add_symbol(symbol, ctypes.cast(ctypes.pythonapi.Py_FatalError, ctypes.c_void_p).value)
