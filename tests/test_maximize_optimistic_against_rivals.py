@@ -89,3 +89,33 @@ def test_fifty_options_are_never_worse_than_two_hundred_random_ascents():
         assert_sound(program, fast)
         best = max(ascend(program, w) for w in random_weights(program, rng, 200))
         assert fast.utility >= best - 1e-9 * unit(program)
+
+
+def clique_number(neighbours):
+    """Return the size of the largest clique, given each vertex' neighbours as bits."""
+    best = 0
+
+    def extend(candidates, size):
+        nonlocal best
+        best = max(best, size)
+        while candidates and size + candidates.bit_count() > best:
+            vertex = candidates.bit_length() - 1
+            candidates &= ~(1 << vertex)
+            extend(candidates & neighbours[vertex], size + 1)
+
+    extend((1 << len(neighbours)) - 1, 0)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_search_finds_the_largest_clique_of_a_graph(seed):
+    """Over the simplex w'Gw of a graph is at most 1 - 1/ω, at equal weights on a clique of its largest size ω.
+
+    Cliques that cannot be extended are traps: from them no exchange of one option helps.
+    """
+    d = 30
+    upper = np.triu(np.random.default_rng(seed).random((d, d)) < 0.6, 1)
+    graph = upper | upper.T
+    size = clique_number([sum(1 << int(j) for j in np.flatnonzero(row)) for row in graph])
+    found = maximize_optimistic(np.zeros(d), np.zeros((d, d)), -graph.astype(float), 1.0, 1 / (size + 0.5))
+    assert found.utility == pytest.approx(1 - 1 / size, abs=1e-12)

@@ -1,6 +1,6 @@
 r"""Moves that improve weights: climbing within a support, and exchanging options between supports.
 
-The problem, with θ, A, C and c, is that of `optimistic_search`; `work` has at least three rows of d.
+The problem, with θ, A, C and c, is that of `optimistic_search`; `work` has at least two rows of d.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 _ENOUGH = 1e-13  # a move that promises no more than this share of the terms is none
-_X = 0  # rows of `work`
-_AX = 1
-_CX = 2
-MOVE_ROWS = 3
+MOVES = 400  # transfers in one climb
+ROUGHLY = 1e-9  # share of the terms that a transfer must promise, to compare points
+_EXCHANGES = 10  # exchanges of options at most, for each that fits: far more than were ever needed
+_AX = 0  # rows of `work`
+_CX = 1
+MOVE_ROWS = 2
 
 
 @kernel(
@@ -154,14 +156,6 @@ def climb(
     return float(value)
 
 
-@kernel()
-def _shared_weight(w: F64, least: float, rest: float, k: int, i: int, j: int, joins: bool) -> float:
-    """Return what option j has after option i joined with c, or left."""
-    if joins:
-        return float(least + (w[j] - least) * (1.0 - least / rest))
-    return 0.0 if i == j else float(w[j] + w[i] / (k - 1.0))
-
-
 @kernel(
     "float64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], int64, float64[::1], "
     "float64[:, ::1], int64[::1])"
@@ -217,45 +211,51 @@ def exchange(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w: F64,
                     taker = i
                     amount = t
     # Several at once: i takes c from what all have beyond c, in proportion; or j leaves all its weight to the others.
+    # Both change w to keep·w + even on all chosen ones + extra on i.
     rest = 1.0 - k * least
     shared = -1
+    shared_keep = 1.0
+    shared_even = 0.0
+    sum_theta = 0.0
+    sum_ax = 0.0
+    sum_cx = 0.0
+    sum_a = 0.0
+    sum_c = 0.0
+    for a in range(k):
+        j = order[a]
+        sum_theta += theta[j]
+        sum_ax += ax[j]
+        sum_cx += cx[j]
+        for b in range(k):
+            sum_a += A[j, order[b]]
+            sum_c += C[j, order[b]]
     for i in range(d):
         joins = w[i] == 0.0 and cap[i] > 0.0 and k < m and rest >= least and least > 0.0
         leaves = w[i] > 0.0 and k > 1
         if joins or leaves:
-            new_linear = 0.0
-            square = 0.0
-            new_penalty = 0.0
+            keep = 1.0 - least / rest if joins else 1.0
+            even = least * (1.0 - keep) if joins else w[i] / (k - 1.0)
+            extra = least if joins else -w[i] - even
+            row_a = 0.0
+            row_c = 0.0
             for a in range(k):
-                j = order[a]
-                work[_X, j] = _shared_weight(w, least, rest, k, i, j, joins)
-            work[_X, i] = least if joins else 0.0
-            for a in range(k + 1):
-                j = order[a] if a < k else i
-                if a == k and leaves:
-                    break
-                x = 0.0
-                y = 0.0
-                for b in range(k):
-                    x += A[j, order[b]] * work[_X, order[b]]
-                    y += C[j, order[b]] * work[_X, order[b]]
-                if joins:
-                    x += A[j, i] * least
-                    y += C[j, i] * least
-                new_linear += theta[j] * work[_X, j]
-                square += x * work[_X, j]
-                new_penalty += y * work[_X, j]
-            gain = new_linear - linear + np.sqrt(max(square, 0.0)) - new_penalty - value
+                row_a += A[i, order[a]]
+                row_c += C[i, order[a]]
+            square = keep * (keep * q + 2.0 * even * sum_ax) + even * even * sum_a
+            square += extra * (2.0 * (keep * ax[i] + even * row_a) + extra * A[i, i])
+            new_penalty = keep * (keep * penalty + 2.0 * even * sum_cx) + even * even * sum_c
+            new_penalty += extra * (2.0 * (keep * cx[i] + even * row_c) + extra * C[i, i])
+            gain = (keep - 1.0) * linear + even * sum_theta + extra * theta[i]
+            gain += np.sqrt(max(square, 0.0)) - new_penalty - value
             if gain > best:
                 best = gain
                 shared = i
+                shared_keep = keep
+                shared_even = even
     if shared >= 0:
         joins = w[shared] == 0.0
         for a in range(k):
-            j = order[a]
-            work[_X, j] = _shared_weight(w, least, rest, k, shared, j, joins)
-        for a in range(k):
-            w[order[a]] = work[_X, order[a]]
+            w[order[a]] = max(shared_keep * w[order[a]] + shared_even, least)
         w[shared] = least if joins else 0.0
         return float(best)
     if giver < 0:
@@ -266,4 +266,21 @@ def exchange(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w: F64,
 
 
 call_climb = separate(climb)
-call_exchange = separate(exchange)
+_call_exchange = separate(exchange)
+
+
+@kernel(
+    "float64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], int64, float64[::1], "
+    "float64[:, ::1], int64[::1])"
+)
+def improve(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w: F64, work: F64, order: I64) -> float:
+    """Climb, and exchange options (up to m of them; 0: none) as long as that helps; return F of the result."""
+    value = call_climb(theta, A, C, least, cap, w, work, order, MOVES, ROUGHLY, -np.inf)
+    for _ in range(_EXCHANGES * m):
+        if _call_exchange(theta, A, C, least, cap, m, w, work, order) == 0.0:
+            break
+        value = call_climb(theta, A, C, least, cap, w, work, order, MOVES, ROUGHLY, -np.inf)
+    return value
+
+
+call_improve = separate(improve)

@@ -6,8 +6,9 @@ A and C are symmetric and may be indefinite, so F has many local maxima. The opt
 simplex of their own, with vertices "c on all, the rest on one". Where there are few supports, points of all of them are
 scored, their barycentres and on the way from there to the vertices; where there are many, those of supports grown
 greedily from options and pairs. The best points are climbed a little, and the best of these to the top, as are single
-options, what c leaves of the best weights without it, and the weights played last. Unless every support was climbed,
-options are then added, dropped and swapped as long as that helps. Diversity of starts matters more than depth.
+options, what c leaves of the best weights without it, and the weights played last. Where supports were grown, random
+ones follow, and the best tops are shaken (`optimistic_shaking`). Unless every support was climbed, options are then
+added, dropped and swapped as long as that helps. Diversity of starts matters more than depth.
 
 What must hold: the answer is feasible, no transfer between two chosen options improves it beyond rounding, and it is
 at least as good as every point scored. It is *not* proven to be the best; `optimistic_bound` proves.
@@ -35,7 +36,8 @@ from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import kernel, separate
 from covbandit.kernels.decision_set import ROUNDING, is_feasible, largest_support
-from covbandit.kernels.optimistic_moves import MOVE_ROWS, call_climb, call_exchange
+from covbandit.kernels.optimistic_moves import MOVE_ROWS, MOVES, ROUGHLY, call_climb, call_improve
+from covbandit.kernels.optimistic_shaking import call_shake_tops
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -43,21 +45,18 @@ I64 = NDArray[np.int64]
 MAX_SCORED = 1200  # supports; where there are more, starts are grown greedily instead of scoring them all
 N_TRIED = 64  # points of the best scores, which are climbed a little
 N_CLIMBED = 10  # of these, which are climbed to the top; half as many where every support was tried
-_MOVES = 400  # transfers in one climb
 _FIRST_MOVES = 4  # transfers in a little climb
 _LAST_MOVES = 2000  # transfers in the last climb, of the best point
-_ROUGHLY = 1e-9  # share of the terms that a transfer must promise, to compare points
-_PRECISELY = 1e-14  # and to polish the best one
+_PRECISELY = 1e-14  # share of the terms that a transfer must promise, to polish the best point
 _ROUNDED = 1e-13  # gains below this share of F are rounding
 _SWAPS = 64  # swaps that are looked ahead; where there are more, only drops and additions
-_PAIRS = 1300  # pairs of options from which supports are grown: all of them up to 50 options
-_EXCHANGES = 10  # exchanges of options at most, for each that fits: far more than were ever needed
+_PAIRS = 650  # pairs of options from which supports are grown: all of them up to 36 options
 
 # rows of `work`, after those of the moves
 _INSIDE = MOVE_ROWS
 _BEST = MOVE_ROWS + 1
 _POINT = MOVE_ROWS + 2  # N_TRIED rows of weights
-_SCORE = _POINT + N_TRIED  # as many whose first entry is F there
+_SCORE = _POINT + N_TRIED  # as many whose first entry is F there, the second F of the top that it leads to
 SEARCH_ROWS = _SCORE + N_TRIED
 SEARCH_SLABS = 2
 
@@ -238,7 +237,7 @@ def _score_relaxed(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w
         allowed += cap[i] > 0.0
     for i in range(d):
         x[i] = 1.0 / allowed if cap[i] > 0.0 else 0.0
-    call_climb(theta, A, C, 0.0, cap, x, work, order, _MOVES, _ROUGHLY, -np.inf)
+    call_climb(theta, A, C, 0.0, cap, x, work, order, MOVES, ROUGHLY, -np.inf)
     for k in range(1, m + 1):
         total = 0.0
         for i in range(d):
@@ -254,7 +253,7 @@ def _score_relaxed(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w
         for i in range(d):
             if trial[i] > 0.0:
                 trial[i] = least + rest * x[i] / total
-        value = call_climb(theta, A, C, least, cap, trial, work, order, _FIRST_MOVES, _ROUGHLY, -np.inf)
+        value = call_climb(theta, A, C, least, cap, trial, work, order, _FIRST_MOVES, ROUGHLY, -np.inf)
         place = _keep(work, order, value)
         if place >= 0:
             for i in range(d):
@@ -295,7 +294,7 @@ def search_optimistic(
     for a in range(kept):
         target = max(target, work[_SCORE + a, 0])
     for a in range(kept):
-        value = call_climb(theta, A, C, least, cap, work[_POINT + a], work, order, _FIRST_MOVES, _ROUGHLY, target)
+        value = call_climb(theta, A, C, least, cap, work[_POINT + a], work, order, _FIRST_MOVES, ROUGHLY, target)
         work[_SCORE + a, 0] = value
         target = max(target, value)
     # Where supports are grown, many are left out, so all points are climbed. Elsewhere each single option is a start as
@@ -307,6 +306,7 @@ def search_optimistic(
         singles = 0 if m == 0 else d
     for turn in range(climbed + singles + 1):
         row = work[_BEST]
+        place = -1
         if turn < climbed:
             top = 0
             for a in range(kept):
@@ -314,6 +314,7 @@ def search_optimistic(
                     top = a
             work[_SCORE + top, 0] = -np.inf
             row = work[_POINT + top]
+            place = top
         elif turn < climbed + singles:
             if cap[turn - climbed] <= 0.0:
                 continue
@@ -324,11 +325,17 @@ def search_optimistic(
                 row[i] = start[i]
         else:
             break
-        value = _improve(theta, A, C, least, cap, m, row, work, order)
+        value = call_improve(theta, A, C, least, cap, m, row, work, order)
+        if place >= 0:
+            work[_SCORE + place, 1] = value
         if value > best:
             best = value
             for i in range(d):
                 w[i] = row[i]
+    if supports > MAX_SCORED:
+        best = call_shake_tops(
+            theta, A, C, least, cap, m, kept, best, w, work[_BEST], work[_POINT:_SCORE], work[_SCORE:], work, order
+        )
     if m > 0:
         best = _look_ahead(theta, A, C, least, cap, m, best, w, work, order)
     best = call_climb(theta, A, C, least, cap, w, work, order, _LAST_MOVES, _PRECISELY, -np.inf)
@@ -338,20 +345,6 @@ def search_optimistic(
     for i in range(d):
         w[i] /= total
     return best
-
-
-@kernel(
-    "float64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], int64, float64[::1], "
-    "float64[:, ::1], int64[::1])"
-)
-def _improve(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w: F64, work: F64, order: I64) -> float:
-    """Climb, and exchange options (up to m of them; 0: none) as long as that helps; return F of the result."""
-    value = call_climb(theta, A, C, least, cap, w, work, order, _MOVES, _ROUGHLY, -np.inf)
-    for _ in range(_EXCHANGES * m):
-        if call_exchange(theta, A, C, least, cap, m, w, work, order) == 0.0:
-            break
-        value = call_climb(theta, A, C, least, cap, w, work, order, _MOVES, _ROUGHLY, -np.inf)
-    return value
 
 
 @kernel(
@@ -400,7 +393,7 @@ def _look_ahead(
                 trial[k] = w[k]
             trial[j] = w[i]
             trial[i] = 0.0
-        value = call_climb(theta, A, C, least, cap, trial, work, order, _MOVES, _ROUGHLY, best)
+        value = call_climb(theta, A, C, least, cap, trial, work, order, MOVES, ROUGHLY, best)
         if value > best + _ROUNDED * abs(best):
             best = value
             chosen = 0
