@@ -33,15 +33,14 @@ def compile_kernels(console: Console, everything: bool = False) -> float:
     """
     begun = time.monotonic()
     with console.status("looking for compiled kernels") as status:
-        import_rooms()
+        _import_rooms()
         names = names_of_kernels(everything)
         missing = names_not_cached(names)
         processes = min(os.cpu_count() or 1, len(missing), _MOST_PROCESSES)
         if processes > 1:
             _compile_together(missing, processes, status)
         for k, name in enumerate(names, 1):
-            if name in missing and processes <= 1:
-                _show(status, k, len(names), name)
+            _show(status, k, len(names), name)
             compile_for_use(name)
     return time.monotonic() - begun
 
@@ -64,15 +63,14 @@ def _compile_together(missing: list[str], processes: int, status: Status) -> Non
 
 def _start_process() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; whoever started this one ends it
-    import_rooms()
+    _import_rooms()
 
 
 def _show(status: Status, k: int, count: int, name: str) -> None:
-    status.update(f"compiling kernels, once per machine: {k} of {count}, {name}")
+    status.update(f"kernels, compiled once per machine: {k} of {count}, {name}")
 
 
-def import_rooms() -> None:
-    """Import whatever declares kernels."""
+def _import_rooms() -> None:
     for room in _ROOMS_THAT_CALL_KERNELS:
         importlib.import_module(f"covbandit.{room}")
 

@@ -40,7 +40,7 @@ _lock = threading.RLock()
 _signatures: dict[int, Any] = {}
 _kernels: list[Any] = []
 _on_demand: set[int] = set()
-_not_kept: set[int] = set()
+_not_kept: set[int] = set()  # those for which no folder on disk is writable
 _callbacks: dict[int, Any] = {}
 _separate: dict[int, Any] = {}  # dispatchers that are called by symbol, by the id of what stands for them in kernels
 _symbols: set[str] = set()
@@ -184,9 +184,12 @@ def names_of_kernels(everything: bool) -> list[str]:
 
 def names_not_cached(names: list[str]) -> list[str]:
     """Return those of the kernels named that no process has compiled yet; none if nothing can be kept on disk."""
-    kept = {path.name.split("-")[0] for path in _directory.rglob("*.nbc")}
-    cached = [dispatcher for dispatcher in map(_kernel_named, names) if id(dispatcher) not in _not_kept]
-    return [_name(dispatcher) for dispatcher in cached if ".".join(_name(dispatcher).split(".")[-2:]) not in kept]
+    files = {path.name.split("-")[0] for path in _directory.rglob("*.nbc")}  # Numba names them by module and function
+    return [
+        name
+        for name in names
+        if id(_kernel_named(name)) not in _not_kept and ".".join(name.split(".")[-2:]) not in files
+    ]
 
 
 def compile_for_use(name: str) -> None:

@@ -1,7 +1,7 @@
 r"""From tops to better tops, where there are too many supports to look at each.
 
 The problem, with θ, A, C and c, is that of `optimistic_search`. In the first rounds with many options hundreds of tops
-compete, and the best is reached from one start in a hundred, however starts are made; but it is a few options away from
+compete, and the best is reached from few starts in a hundred, however they are made; but it is a few options away from
 other good ones. So to the tops of grown supports those of d random ones are added, since growing, which looks at equal
 weights, does not get everywhere. Then the best few are shaken in turns: some options are swapped at random, the result
 is improved, and kept if no worse. Most landscapes have one top that is met again and again; it ends when that has
