@@ -78,7 +78,7 @@ class Learner(ABC):
     max_weight: F64 | None = None
     min_weight: float | None = None
 
-    _layout: ClassVar[Layout | None] = None
+    _layout: Layout | None = None  # one whose layout depends on its arguments sets its own before super().__init__
     _decide_kernel: ClassVar[Callable[..., None] | None] = None
     _absorb_kernel: ClassVar[Callable[..., None] | None] = None
 
@@ -109,7 +109,7 @@ class Learner(ABC):
 
     # What a subclass writes ------------------------------------------------------------------------------------------
 
-    def _parameters(self) -> Sequence[float]:
+    def _parameters(self) -> Sequence[float] | F64:
         """Return what the kernels need to know from the constructor, in the order of their constants."""
         return ()
 

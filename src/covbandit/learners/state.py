@@ -15,6 +15,7 @@ p     float64, n           the learner's parameters; never changed by a kernel
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,6 +73,10 @@ ABSORB = numba.void(_STATE, _VECTOR, _VECTOR)
 STATE_TYPE = _STATE
 
 
+Block = tuple[str, Callable[[int], int]]
+"""The name of several slabs that belong together, and their number for d options."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """The names of a learner's own rows and slabs, in the order of their constants, and its scratch space.
@@ -84,6 +89,11 @@ class Layout:
         Workspace of the kernels, before the statistics; carries nothing from call to call.
     scratch_ints : int
         Integer workspace, in multiples of d.
+    blocks : tuple of (name, slabs)
+        Statistics that are neither one number per option nor one per pair: for d options each takes ``slabs(d)`` slabs,
+        after those with constants. `first_slab` says where.
+    scratch_blocks : tuple of (name, slabs)
+        Workspace likewise, after the blocks.
     """
 
     rows: tuple[str, ...] = ()
@@ -91,15 +101,26 @@ class Layout:
     scratch_rows: int = 0
     scratch_slabs: int = 0
     scratch_ints: int = 0
+    blocks: tuple[Block, ...] = ()
+    scratch_blocks: tuple[Block, ...] = ()
 
     def allocate(self, d: int, parameters: F64) -> State:
         """Return an empty state for d options."""
         return State(
             np.zeros(FIRST_INT + self.scratch_ints * d, dtype=np.int64),
             np.zeros((FIRST_ROW + len(self.rows) + self.scratch_rows, d)),
-            np.zeros((len(self.slabs) + self.scratch_slabs, d, d)),
+            np.zeros((self._first_block + sum(self._sizes(d).values()), d, d)),
             np.ascontiguousarray(parameters, dtype=np.float64),
         )
+
+    def first_slab(self, block: str, d: int) -> int:
+        """Return the first of the slabs of a block."""
+        first = self._first_block
+        for name, size in self._sizes(d).items():
+            if name == block:
+                return first
+            first += size
+        raise KeyError(block)
 
     def named(self, state: State) -> dict[str, F64]:
         """Return views of everything that must be saved, by name."""
@@ -107,4 +128,15 @@ class Layout:
         rows = FIRST_ROW + self.scratch_rows
         views |= {name: state.v[rows + k] for k, name in enumerate(self.rows)}
         views |= {name: state.m[self.scratch_slabs + k] for k, name in enumerate(self.slabs)}
+        d = state.v.shape[1]
+        for name, slabs in self.blocks:
+            first = self.first_slab(name, d)
+            views[name] = state.m[first : first + slabs(d)]
         return views
+
+    @property
+    def _first_block(self) -> int:
+        return self.scratch_slabs + len(self.slabs)
+
+    def _sizes(self, d: int) -> dict[str, int]:
+        return {name: slabs(d) for name, slabs in (*self.blocks, *self.scratch_blocks)}
