@@ -11,6 +11,8 @@ import covbandit as cb
 from covbandit.testing import LearnerConformance
 from example_learners import Exploring, FollowTheLeader, TotalChaser
 
+DESIGN = np.random.default_rng(0).dirichlet(np.ones(3), size=8)  # two actions more than needed
+
 MAKERS: dict[str, Any] = {
     "mc-empirical": lambda: cb.MCEmpirical(n_options=4, risk_aversion=0.5),
     "mc-empirical, 12 options": lambda: cb.MCEmpirical(n_options=12, risk_aversion=5.0),
@@ -54,6 +56,15 @@ MAKERS: dict[str, Any] = {
     "pair-ucb, held": lambda: cb.PairUCB(
         n_options=3, risk_aversion=2.0, min_weight=0.2, options=["a", "b", "c"], hold=([0.2, 0.3, 0.5], 10)
     ),
+    "mc-ete": lambda: cb.MCETE(n_options=4, risk_aversion=0.5),
+    "mc-ete, exact": lambda: cb.MCETE(n_options=4, risk_aversion=5.0, indefinite="exact"),
+    "mc-ete, own design": lambda: cb.MCETE(n_options=3, risk_aversion=0.5, design=DESIGN, options=["a", "b", "c"]),
+    "mc-ete, two options": lambda: cb.MCETE(n_options=2, risk_aversion=3.0),
+    "mc-ete, held": lambda: cb.MCETE(n_options=3, risk_aversion=2.0, hold=([0.5, 0.0, 0.5], 10)),
+    "ogd-ete": lambda: cb.OGDETE(n_options=4, risk_aversion=0.5),
+    "ogd-ete, held": lambda: cb.OGDETE(n_options=3, risk_aversion=0.5, indefinite="exact", hold=([0.2, 0.3, 0.5], 10)),
+    "linear-fb": lambda: cb.LinearFB(n_options=4),
+    "linear-fb, own design": lambda: cb.LinearFB(n_options=3, design=DESIGN),
     "plain Python": lambda: FollowTheLeader(n_options=3),
     "plain Python, randomised": lambda: Exploring(n_options=3, seed=5),
     "plain Python, total": lambda: TotalChaser(n_options=3),
@@ -68,7 +79,9 @@ class TestLearners(LearnerConformance):
 
     @property
     def history(self) -> int:  # type: ignore[override]
-        return 150 if self.name == "mc-ucb, 10 options" else 60  # it starts by 100 pulls
+        if self.name == "mc-ucb, 10 options":
+            return 150  # it starts by 100 pulls
+        return 90 if "-ete" in self.name or "-fb" in self.name else 60  # they start by two or three rounds of a design
 
     @property
     def memory_rounds(self) -> int:  # type: ignore[override]

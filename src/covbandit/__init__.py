@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from covbandit.allocation import Allocator as Allocator
     from covbandit.allocation import allocator as allocator
     from covbandit.errors import CovbanditError as CovbanditError
+    from covbandit.learners import MCETE as MCETE
     from covbandit.learners import MCUCB as MCUCB
     from covbandit.learners import OGD as OGD
+    from covbandit.learners import OGDETE as OGDETE
     from covbandit.learners import OLSUCBC as OLSUCBC
     from covbandit.learners import Explanation as Explanation
     from covbandit.learners import FixedWeights as FixedWeights
     from covbandit.learners import Learner as Learner
+    from covbandit.learners import LinearFB as LinearFB
     from covbandit.learners import LinearFI as LinearFI
     from covbandit.learners import MCEmpirical as MCEmpirical
     from covbandit.learners import MCUCBGamma as MCUCBGamma
@@ -51,11 +54,14 @@ _ROOMS = {
     "Explanation": "learners",
     "FixedWeights": "learners",
     "Learner": "learners",
+    "LinearFB": "learners",
     "LinearFI": "learners",
+    "MCETE": "learners",
     "MCEmpirical": "learners",
     "MCUCB": "learners",
     "MCUCBGamma": "learners",
     "OGD": "learners",
+    "OGDETE": "learners",
     "OLSUCBC": "learners",
     "PairUCB": "learners",
     "ShrunkEmpirical": "learners",

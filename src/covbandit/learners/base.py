@@ -343,9 +343,14 @@ class Learner(ABC):
             self._warned = True
             warnings.warn(doubt, AssumptionWarning, stacklevel=3)
 
+    def _kernel(self, name: str) -> Callable[..., None]:
+        """Return the class's kernel of this name; overridden where it depends on the learner's arguments."""
+        found: Callable[..., None] = getattr(type(self), name)
+        return found
+
     def _decide_into(self, t: int, weights: F64) -> None:
         if self._decide_kernel is not None:
-            ready(type(self)._decide_kernel)(self._state, t, weights)  # type: ignore[arg-type]
+            ready(self._kernel("_decide_kernel"))(self._state, t, weights)
             return
         answer = validation.as_weights(self._decide(t), self.n_options, self.options, "decided weight")
         weights[:] = answer / answer.sum()
@@ -406,7 +411,7 @@ class Learner(ABC):
     def _absorb_checked(self, weights: F64, observation: F64) -> None:
         state = self._state
         if self._absorb_kernel is not None:
-            ready(type(self)._absorb_kernel)(state, weights, observation)  # type: ignore[arg-type]
+            ready(self._kernel("_absorb_kernel"))(state, weights, observation)
         else:
             before = files.copy_statistics(self.statistics)
             try:

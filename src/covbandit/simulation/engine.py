@@ -96,10 +96,9 @@ def fresh_player(learner: Learner, seed: int, replication: int, position: int) -
 def _play_compiled(
     player: Learner, rewards: F64, truth: tuple[F64, F64, F64], books: tuple[I64, F64, F64, F64], stop: I64
 ) -> int:
-    kind = type(player)
     return ready(play)(
-        callback(kind._decide_kernel),  # type: ignore[arg-type]
-        callback(kind._absorb_kernel),  # type: ignore[arg-type]
+        callback(player._kernel("_decide_kernel")),
+        callback(player._kernel("_absorb_kernel")),
         player._state,
         FEEDBACK_CODES[player.feedback],
         rewards,

@@ -162,11 +162,10 @@ def _run(
 def _compile(plan: Plan) -> None:
     """Compile before threads start: they would only wait for each other."""
     for learner in plan.learners.values():
-        kind = type(learner)
         if learner.compiled:
             ready(play)
-            ready(kind._decide_kernel)  # type: ignore[arg-type]
-            ready(kind._absorb_kernel)  # type: ignore[arg-type]
+            ready(learner._kernel("_decide_kernel"))
+            ready(learner._kernel("_absorb_kernel"))
 
 
 def _run_one(plan: Plan, index: int, stop: I64, steps: I64) -> list[Replication]:
