@@ -160,9 +160,9 @@ class MCETE(MergingExploreThenExploit):
     With d = 5 rounds begin at t = 1, 16, 32, 59, 90, ..., and t = 31 is the first step of exploitation. What
     exploitation earns is not used. Theorem 5 bounds the regret by a multiple of :math:`T^{2/3}`.
 
-    Estimated from totals, Σ̂ often has negative eigenvalues. Its utility then is not concave and is drawn to faces of the
-    simplex that promise risk below zero. By default Σ̂ is therefore replaced by the nearest positive semi-definite matrix
-    (Frobenius norm); ``indefinite="exact"`` takes the paper at its word.
+    Estimated from totals, Σ̂ often has negative eigenvalues. Its utility then is not concave and is drawn to faces of
+    the simplex that promise risk below zero. By default Σ̂ is therefore replaced by the nearest positive semi-definite
+    matrix (Frobenius norm); ``indefinite="exact"`` takes the paper at its word.
 
     Rounds may be told late and in any order, and weights of the design that history tells count. Scale-free: with
     rewards multiplied by s and ρ divided by s, weights stay the same. Not invariant to the order of the options: the
