@@ -347,8 +347,8 @@ REFUSALS = [
     ({"start": [1.5, -0.5]}, InvalidInput, r"option 1: start weight -0\.5 is negative"),
     ({"start": [NAN, 1]}, InvalidInput, r"option 0: start weight is nan"),
     ({"start": [1.0]}, InvalidInput, r"start weight must have 2 entries, one per option, got 1"),
-    ({"indefinite": "ignore"}, InvalidInput, r"""indefinite must be "raise" or "project", got 'ignore'"""),
-    ({"indefinite": None}, InvalidInput, r'indefinite must be "raise" or "project", got None'),
+    ({"indefinite": "ignore"}, InvalidInput, r"""indefinite must be "raise", "project" or "exact", got 'ignore'"""),
+    ({"indefinite": None}, InvalidInput, r'indefinite must be "raise", "project" or "exact", got None'),
 ]
 
 

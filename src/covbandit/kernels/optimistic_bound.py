@@ -38,6 +38,7 @@ from covbandit.kernels.optimistic_node import (
     describe_node,
     node_weights,
 )
+from covbandit.kernels.optimistic_quadratic import call_bound_quadratic, choose_split, keep_concave
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -62,6 +63,15 @@ def _climb_node(linear: F64, M: F64, N: F64, work: F64, order: I64) -> float:
         1e-13,
         -np.inf,
     )
+
+
+@kernel()
+def _is_feasible(lam: F64, status: I64, option: I64, least: float, rest: float, free: int, n: int) -> bool:
+    """Tell whether no free option has less than c at λ, unless it has nothing."""
+    for a in range(n):
+        if free > 0 and status[option[a]] == FREE and lam[a] > 0.0 and lam[a] * rest < least:
+            return False
+    return True
 
 
 @kernel(
@@ -90,7 +100,7 @@ def bound_node(
 
     ===========  =============================================================================================
     tau          no eigenvalue of A is below -tau
-    status       OUT, FREE, IN or FIXED for each option; FREE becomes OUT where an option no longer fits
+    status       OUT, FREE, IN, MUST or FIXED for each option; what is bound to be OUT or FIXED becomes so
     rows, V      the vertices, in barycentric coordinates of the decided simplex; rows = 0: that simplex itself
     good_enough  a bound not above this need not be improved
     w, found     feasible weights in the node and ``found[0]`` their F, written
@@ -112,6 +122,9 @@ def bound_node(
     division[0] = POINT
     division[1] = 0
     division[2] = 0
+    if not keep_concave(C, status, work, slabs, option):
+        found[0] = -np.inf
+        return -np.inf
     k, n, free, rest = describe_node(theta, A, C, least, status, rows, V, work, slabs, option)
     if k == 0:  # nobody may take the rest
         found[0] = -np.inf
@@ -132,6 +145,7 @@ def bound_node(
         for b in range(a + 1):
             low = min(low, AA[a, b])
             high = max(high, AA[a, b])
+            size = max(size, abs(CC[a, b]))
     for a in range(d):
         lam[a] = 0.0
         work[CAP, a] = 1.0 if a < n else 0.0
@@ -150,6 +164,23 @@ def bound_node(
     if bound <= good_enough:
         return bound
 
+    if not rooted:
+        # `chord` is zero: the chord's majorant is F itself.
+        bound = min(bound, call_bound_quadratic(status, n, size, work, slabs, order, option) + noise)
+        value = 0.0
+        for a in range(n):
+            value += lam[a] * linear[a]
+            for b in range(n):
+                value -= lam[a] * CC[a, b] * lam[b]
+        if value > found[0] and _is_feasible(lam, status, option, least, rest, free, n):
+            found[0] = value
+            node_weights(w, lam, V, rows, option, status, least, rest, k)
+        if bound > good_enough and free == 0 and rows == 0:
+            choose_split(status, work, slabs, n, option, division)
+        elif bound > good_enough:
+            _choose_division(work, slabs, tau, low, high, top, status, option, least, rest, free, n, division)
+        return bound
+
     # A local maximum on the node, from equal weights unless a vertex is better.
     total = 0.0
     square = 0.0
@@ -163,27 +194,17 @@ def bound_node(
         for a in range(n):
             lam[a] = 1.0 / n
     value = _climb_node(linear, AA, CC, work, order)
-    feasible = True
-    for a in range(n):
-        if free > 0 and status[option[a]] == FREE and lam[a] > 0.0 and lam[a] * rest < least:
-            feasible = False
-    if feasible and value > found[0]:
+    if value > found[0] and _is_feasible(lam, status, option, least, rest, free, n):
         found[0] = value
         node_weights(w, lam, V, rows, option, status, least, rest, k)
 
     # The majorant that touches F there, by its largest entry.
-    if rooted:
-        largest = tangent_majorant(linear, AA, CC, slabs[GRAM], lam, tau, low, high, tangent, work[ROW], B, n)
-        touches = largest < np.inf
-        if touches:
-            bound = min(bound, largest + noise)
-            if bound <= good_enough:
-                return bound
-    else:
-        # There is no root: `chord` is zero, and with it the chord's majorant is F itself.
-        touches = True
-        for a in range(n):
-            tangent[a] = 0.0
+    largest = tangent_majorant(linear, AA, CC, slabs[GRAM], lam, tau, low, high, tangent, work[ROW], B, n)
+    touches = largest < np.inf
+    if touches:
+        bound = min(bound, largest + noise)
+        if bound <= good_enough:
+            return bound
 
     # One of the two, by the Frank-Wolfe gap: the tangent's if it is concave; else the chord's, with as much of its
     # second term as keeps it concave, or lifted until it is.

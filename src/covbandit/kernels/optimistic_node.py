@@ -5,7 +5,9 @@ A, C and c are those of `optimistic_search`. A node is given by its vertices v_i
 
 * *undecided*: some options are in (w_i ≥ c), some are out (w_i = 0), the others are free (w_i ≥ 0). That is the simplex
   with vertices "c on all that are in, the rest on one that is in or free". Its children decide one free option.
-* *decided*: nothing is free, so all of it is feasible. If its bound is not tight, an edge is cut in the middle.
+* *decided*: nothing is free, so all of it is feasible. If its bound is not tight, an edge is cut in the middle; or, if
+  the root is zero on it, some option that is in has c exactly in one child and must have more in the other
+  (`optimistic_quadratic`).
 
 If F is proven convex along an edge v_i - v_j, everywhere on the node, its maximum lies where λ_i = 0 or λ_j = 0: the
 children are then these two faces, and the node loses a dimension. (It is also feasible there: weight moves between two
@@ -28,13 +30,15 @@ I64 = NDArray[np.int64]
 OUT = 0  # w_i = 0
 FREE = 1  # w_i ≥ 0, to be decided
 IN = 2  # w_i ≥ c
-FIXED = 3  # w_i = c
+MUST = 3  # w_i > c
+FIXED = 4  # w_i = c
 
 # how a node is divided
 POINT = 0  # not at all
 DECIDE = 1  # an option is in or out
 CUT = 2  # an edge, in the middle
 FACES = 3  # one or the other of two vertices is dropped
+SPLIT = 4  # an option that is in has c, or more
 
 # what `work` holds, for the node at hand
 LINEAR = 0  # linear term in barycentric coordinates
@@ -46,7 +50,8 @@ CAP = 5
 ROW = 6  # scratch
 OTHER = 7  # scratch
 CLIMBING = 8
-BOUND_ROWS = CLIMBING + MOVE_ROWS
+ACTIVE = CLIMBING + MOVE_ROWS  # four rows of the active set
+BOUND_ROWS = ACTIVE + 4
 # and `slabs`
 BONUS = 0  # A, C and the vertices' Gram matrix in barycentric coordinates
 PENALTY = 1
@@ -82,7 +87,7 @@ def describe_node(
     k = 0
     free = 0
     for i in range(d):
-        if status[i] == FREE or status[i] == IN:
+        if FREE <= status[i] < FIXED:
             option[k] = i
             free += status[i] == FREE
             k += 1
@@ -112,7 +117,7 @@ def describe_node(
             j = option[b]
             AA[a, b] = base_a + rest * (work[ROW, a] + work[ROW, b]) + rest * rest * A[i, j]
             CC[a, b] = base_c + rest * (work[OTHER, a] + work[OTHER, b]) + rest * rest * C[i, j]
-            GG[a, b] = inside * least * least + rest * least * ((status[i] == IN) + (status[j] == IN))
+            GG[a, b] = inside * least * least + rest * least * ((status[i] >= IN) + (status[j] >= IN))
         GG[a, a] += rest * rest
     if rows > 0:
         _transform(linear, work[ROW], slabs, V, rows, k)
@@ -184,9 +189,12 @@ def write_child(status: I64, rows: I64, vertices: F64, divisions: I64, parent: i
     if how == DECIDE:
         status[slot, one] = IN if child == 0 else OUT
         return
+    if how == SPLIT:
+        status[slot, one] = MUST if child == 0 else FIXED
+        return
     k = 0
     for i in range(d):
-        if status[parent, i] == FREE or status[parent, i] == IN:
+        if FREE <= status[parent, i] < FIXED:
             if how == FACES and rows[parent] == 0 and k == (one if child == 0 else other):
                 status[slot, i] = OUT if status[parent, i] == FREE else FIXED
             k += 1

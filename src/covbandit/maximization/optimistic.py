@@ -28,7 +28,8 @@ from covbandit.maximization.optimum import Optimum
 F64 = NDArray[np.float64]
 
 _ROUNDING = 1e-12  # share of the terms below which nothing can be proven
-_CHUNK = 20_000  # nodes after which Python may notice Ctrl-C
+_CHUNK = 20_000  # nodes after which Python may notice Ctrl-C; fewer from ten options on, since nodes then take longer
+_CURVATURE = 4e-15  # share of the risk, for each option, that rounding of curvatures may hide
 _LARGEST_POOL = 2**30  # bytes for waiting nodes
 
 
@@ -98,10 +99,28 @@ def maximize_optimistic(
     # On the simplex a constant added to θ is added to the utility: taken out, it costs no digits.
     level = float(theta[0])
     theta = theta - level
+    least = 0.0 if c is None else c
+    size = terms(theta, A, C)
+    weights, utility = search(theta, A, C, least, first)
+    goal = max(share * min(abs(utility + level), size), _ROUNDING * size)
+    if not certified:
+        return Optimum(weights, utility + level, np.inf, goal, method="search")
+    utility, certificate, nodes = prove(theta, A, C, least, weights, 0.5 * goal, limit)
+    return Optimum(weights, utility + level, certificate, goal, method="branch and bound", nodes=nodes)
+
+
+def terms(theta: F64, A: F64, C: F64) -> float:
+    """Return the size of what the utility consists of, which must not overflow."""
+    d = theta.size
     size = float(np.abs(theta).max() + np.sqrt(np.abs(A).max()) + np.abs(C).max())
     if not np.isfinite(4 * d * d * size * size):
         raise InvalidInput(f"terms of the utility of about {size:g} overflow when squared; use larger units of reward")
-    least = 0.0 if c is None else c
+    return size
+
+
+def search(theta: F64, A: F64, C: F64, least: float, start: F64) -> tuple[F64, float]:
+    """Return the best weights found and their utility; zeros as `start` mean none."""
+    d = theta.size
     weights = np.empty(d)
     utility = ready(search_optimistic)(
         theta,
@@ -109,25 +128,33 @@ def maximize_optimistic(
         C,
         least,
         np.ones(d),
-        first,
+        start,
         weights,
         np.empty((SEARCH_ROWS, d)),
         np.empty((SEARCH_SLABS, d, d)),
         np.empty(2 * d + 2, dtype=np.int64),
     )
-    goal = max(share * min(abs(utility + level), size), _ROUNDING * size)
-    if not certified:
-        return Optimum(weights, utility + level, np.inf, goal, method="search")
-    bound, nodes = _prove(theta, A, C, least, weights, 0.5 * goal, limit)
+    return weights, float(utility)
+
+
+def prove(
+    theta: F64, A: F64, C: F64, least: float, weights: F64, tolerance: float, limit: int
+) -> tuple[float, float, int]:
+    """Improve the weights until no others can be better by more than the tolerance, or the nodes are used up.
+
+    Returns their utility, a bound on what others could gain, and the nodes visited.
+    """
+    bound, nodes = _branch_and_bound(theta, A, C, least, weights, tolerance, limit)
     root = np.sqrt(max(float(weights @ A @ weights), 0.0))
     utility = float(weights @ theta + root - weights @ C @ weights)
-    return Optimum(weights, utility + level, max(bound - utility, 0.0), goal, method="branch and bound", nodes=nodes)
+    return utility, max(bound - utility, 0.0), nodes
 
 
-def _prove(theta: F64, A: F64, C: F64, least: float, weights: F64, tolerance: float, limit: int) -> tuple[float, int]:
-    """Improve the weights until no others can be better by more than the tolerance; return the bound and the nodes."""
+def _branch_and_bound(
+    theta: F64, A: F64, C: F64, least: float, weights: F64, tolerance: float, limit: int
+) -> tuple[float, int]:
+    """Improve the weights; return the bound and the nodes."""
     d = theta.size
-    m = largest_support.py_func(least, d)  # type: ignore[attr-defined]
     eigenvalues = np.linalg.eigvalsh(A)
     slack = 1e-14 * d
     tau = max(-float(eigenvalues[0]), 0.0) + slack * float(np.abs(eigenvalues).max())
@@ -135,13 +162,16 @@ def _prove(theta: F64, A: F64, C: F64, least: float, weights: F64, tolerance: fl
         tau, A = 0.0, np.zeros((d, d))
     elif _is_semidefinite(A, slack):  # up to rounding: it is lifted by as much, to be safe
         tau, A = 0.0, A + slack * np.diag(A.diagonal())
+    # Where there is no root, no edge is ever cut, so there are no vertices to keep.
+    m = largest_support.py_func(least, d) if A.any() else 1  # type: ignore[attr-defined]
+    chunk = max(int(_CHUNK / max(d / 10, 1.0) ** 3), 10)
     numbers = np.zeros(N_NUMBERS)
     numbers[BEST] = weights @ theta + np.sqrt(max(float(weights @ A @ weights), 0.0)) - weights @ C @ weights
     counters = np.zeros(N_COUNTERS, dtype=np.int64)
     work = np.empty((BOUND_ROWS + 1, d)), np.empty((BOUND_SLABS, d, d)), np.empty(3 * d, dtype=np.int64)
     pool = _grow(None, 64, d, m, counters)
     while True:
-        upto = min(limit, int(counters[VISITED]) + _CHUNK)
+        upto = min(limit, int(counters[VISITED]) + chunk)
         code = ready(prove_optimistic)(
             theta, A, C, least, np.ones(d), tau, tolerance, upto, weights, numbers, counters, *pool, *work
         )
@@ -154,6 +184,8 @@ def _prove(theta: F64, A: F64, C: F64, least: float, weights: F64, tolerance: fl
     if counters[OPEN]:
         bound = max(bound, pool[3][pool[5][0]])
     weights /= weights.sum()
+    if counters[VISITED] > 1:  # options may have been excluded by curvatures, which are known up to rounding
+        bound += _CURVATURE * d * float(np.abs(C).max())
     return float(bound), int(counters[VISITED])
 
 

@@ -30,8 +30,9 @@ class Optimum:
     tolerance : float
         The certificate below which the optimum counts as certified.
     indefinite : str
-        ``"no"`` if the covariance was positive semi-definite, ``"projected"`` if it was replaced by the nearest such
-        matrix; utility and certificate then refer to the replacement.
+        ``"no"`` if the covariance was positive semi-definite; ``"projected"`` if it was not and was replaced by the
+        nearest such matrix, to which utility and certificate then refer; ``"exact"`` if it was not and the utility was
+        maximised as it is.
     method : {"active set", "branch and bound", "search"}
         How the weights were found. A search proves nothing.
     nodes : int

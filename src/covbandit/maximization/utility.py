@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
-from covbandit.errors import InvalidInput
+from covbandit.errors import InvalidInput, Unsupported
 from covbandit.kernels.compilation import ready
 from covbandit.kernels.semicontinuous_qp import SEMICONTINUOUS_ROWS, maximize_semicontinuous
 from covbandit.kernels.simplex_qp import iteration_limit, maximize_on_simplex
+from covbandit.maximization import optimistic
 from covbandit.maximization.dense_start import exchange_many
 from covbandit.maximization.optimum import Optimum
 
@@ -23,6 +25,8 @@ CERTIFICATE_TOLERANCE = 1e-12
 NODE_LIMIT = 200_000
 """Nodes that branch and bound may visit before it ends with the best weights found and their honest bound."""
 
+_PROVABLE = 4e-14  # share of the terms, for each option, that a proof by branch and bound may lose by rounding
+_NODE_WORK = 2.5e8  # nodes × d² that branch and bound may take on an indefinite problem: seconds
 _DENSE_START_FROM = 64  # options; below, the active-set kernel alone is faster than LAPACK
 
 
@@ -32,7 +36,7 @@ def maximize_utility(
     risk_aversion: float,
     min_weight: float | None = None,
     max_weight: ArrayLike | None = None,
-    indefinite: Literal["raise", "project"] = "raise",
+    indefinite: Literal["raise", "project", "exact"] = "raise",
     start: ArrayLike | None = None,
 ) -> Optimum:
     r"""Maximise :math:`w'θ - ρ\,w'Σw` over the simplex, or over weights that are zero or at least c, exactly.
@@ -51,9 +55,17 @@ def maximize_utility(
         their honest bound, and are not `certified`.
     max_weight : float or array of d floats, optional
         Caps on the weights; they must sum to at least one. Not together with `min_weight`.
-    indefinite : {"raise", "project"}
-        What to do if Σ has a negative eigenvalue: refuse it, or replace it by the nearest positive semi-definite matrix
-        (Frobenius norm). The result records which.
+    indefinite : {"raise", "project", "exact"}
+        What to do if Σ has a negative eigenvalue; the result records it.
+
+        * ``"raise"``: refuse it.
+        * ``"project"``: replace it by the nearest positive semi-definite matrix (Frobenius norm).
+        * ``"exact"``: maximise the utility as it is, even with negative entries on Σ's diagonal. Unless it is concave
+          on the simplex all the same, this takes branch and bound, and caps are not supported. Up to 16 options the
+          nodes suffice (up to 10 in milliseconds, also with `min_weight`), and with more they often do. Else it ends
+          after seconds with the best weights found and their honest bound, and is not `certified`. The tolerance is
+          1e-12 (beyond 25 options 4e-14 for each) of the terms' size, in which a constant added to all means, or to
+          all entries of Σ, does not count.
     start : array of d floats, optional
         Weights to start from. The optimum does not depend on them, the time does.
 
@@ -70,25 +82,34 @@ def maximize_utility(
     >>> o = cb.maximize_utility([0.2, 0.3], [[1.0, -0.05], [-0.05, 1.0]], risk_aversion=0.1, min_weight=0.3)
     >>> o.weights.round(4).tolist(), o.certified
     ([0.3, 0.7], True)
+
+    An estimated covariance that is none, as it is:
+
+    >>> estimate = [[1.0, 1.4, -0.2], [1.4, 1.2, 0.1], [-0.2, 0.1, -0.1]]
+    >>> o = cb.maximize_utility([0.3, 0.2, 0.1], estimate, risk_aversion=0.5, indefinite="exact")
+    >>> o.weights.round(4).tolist(), o.certified, o.indefinite
+    ([0.2308, 0.0, 0.7692], True, 'exact')
     """
+    if indefinite not in ("raise", "project", "exact"):
+        raise InvalidInput(f'indefinite must be "raise", "project" or "exact", got {indefinite!r}')
     theta = validation.as_vector(mean, "mean")
     d = theta.size
-    sigma = validation.as_symmetric(covariance, "covariance", d)
+    sigma = validation.as_symmetric(covariance, "covariance", d, signed=indefinite == "exact")
     rho = validation.as_risk_aversion(risk_aversion)
     least = validation.as_min_weight(min_weight, max_weight)
     caps = validation.as_caps(max_weight, d)
     first = np.zeros(d) if start is None else validation.as_weights(start, d, name="start weight")
-    if indefinite not in ("raise", "project"):
-        raise InvalidInput(f'indefinite must be "raise" or "project", got {indefinite!r}')
-    status = "no"
-    if not validation.is_positive_semidefinite(sigma):
-        if indefinite == "raise":
-            validation.require_positive_semidefinite(
-                sigma, "covariance", '; indefinite="project" replaces it by the nearest matrix that is'
-            )
-        sigma = _nearest_positive_semidefinite(sigma)
-        status = "projected"
-    return solve(theta, sigma, rho, caps, first, least, status)
+    if validation.is_positive_semidefinite(sigma):
+        return solve(theta, sigma, rho, caps, first, least)
+    if indefinite == "exact":
+        return _solve_indefinite(theta, sigma, rho, caps, first, least)
+    if indefinite == "raise":
+        validation.require_positive_semidefinite(
+            sigma,
+            "covariance",
+            '; indefinite="project" replaces it by the nearest matrix that is, indefinite="exact" takes it as it is',
+        )
+    return solve(theta, _nearest_positive_semidefinite(sigma), rho, caps, first, least, "projected")
 
 
 def solve(
@@ -174,6 +195,38 @@ def _solve_semicontinuous(
         method="branch and bound",
         nodes=abs(nodes),
     )
+
+
+def _solve_indefinite(theta: F64, sigma: F64, rho: float, caps: F64 | None, start: F64, least: float | None) -> Optimum:
+    """Maximise a utility whose Σ is indefinite, by the active set where it is concave all the same."""
+    d = theta.size
+    # On the simplex a constant added to θ, or to all entries of Σ, is added to the utility: taken out, it costs no
+    # digits. Of Σ it is the entry nearest to zero, unless there are both signs.
+    level = float(np.clip(0.0, sigma.min(), sigma.max()))
+    common = float(theta[0]) - rho * level
+    theta, C = theta - theta[0], rho * (sigma - level)
+    none = np.zeros((d, d))
+    tolerance = max(CERTIFICATE_TOLERANCE, _PROVABLE * d) * optimistic.terms(theta, none, C)
+
+    # Relative to option r, w'Cw = w'Dw + 2 w'C_r - C_rr with D_ij = C_ij - C_ir - C_rj + C_rr: what D bends, C bends.
+    r = int(np.argmin(np.abs(C.diagonal())))
+    from_r = C[r] - C[r, r]
+    D = (C - C[r]) - from_r[:, None]
+    D = (D + D.T) / 2
+    if validation.is_positive_semidefinite(D):
+        optimum = solve(theta - 2 * from_r, D, 1.0, caps, start, least, "exact")
+        w = optimum.weights
+        return replace(optimum, utility=float(w @ theta - w @ C @ w) + common, tolerance=tolerance)
+    if caps is not None:
+        raise Unsupported(
+            'max_weight together with indefinite="exact" is not supported for this covariance, with which the utility '
+            'is not concave; leave max_weight out, or use indefinite="project"'
+        )
+    minimum = 0.0 if least is None else least
+    weights, _ = optimistic.search(theta, none, C, minimum, start)
+    limit = min(NODE_LIMIT, max(int(_NODE_WORK / d**2), 100))
+    utility, certificate, nodes = optimistic.prove(theta, none, C, minimum, weights, 0.5 * tolerance, limit)
+    return Optimum(weights, utility + common, certificate, tolerance, "exact", "branch and bound", nodes)
 
 
 def frank_wolfe_gap(theta: F64, sigma: F64, rho: float, caps: F64 | None, weights: F64) -> float:
