@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from covbandit.learners import Explanation as Explanation
     from covbandit.learners import FixedWeights as FixedWeights
     from covbandit.learners import Learner as Learner
+    from covbandit.learners import GradientTS as GradientTS
     from covbandit.learners import LinearFB as LinearFB
     from covbandit.learners import LinearFI as LinearFI
     from covbandit.learners import MCEmpirical as MCEmpirical
@@ -54,6 +55,7 @@ _ROOMS = {
     "Explanation": "learners",
     "FixedWeights": "learners",
     "Learner": "learners",
+    "GradientTS": "learners",
     "LinearFB": "learners",
     "LinearFI": "learners",
     "MCETE": "learners",

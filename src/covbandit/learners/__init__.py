@@ -4,6 +4,7 @@ from covbandit.learners.base import Learner
 from covbandit.learners.explanation import Estimates, Explanation
 from covbandit.learners.files import load_learner
 from covbandit.learners.fixed_weights import FixedWeights
+from covbandit.learners.gradient_ts import GradientTS
 from covbandit.learners.linear_fb import LinearFB
 from covbandit.learners.linear_fi import LinearFI
 from covbandit.learners.mc_empirical import MCEmpirical
@@ -25,6 +26,7 @@ __all__ = [
     "Estimates",
     "Explanation",
     "FixedWeights",
+    "GradientTS",
     "Learner",
     "LinearFB",
     "LinearFI",

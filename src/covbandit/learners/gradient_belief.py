@@ -1,0 +1,251 @@
+r"""What GradientTS believes: estimates of θ and Σ, the best weights for them, and how uncertain the gradient is there.
+
+Only the gradient near the best weights decides what to play next: :math:`∇f(w) = θ - 2ρΣw`. Its covariance follows from
+those of the estimates, :math:`V^{-1} + 4ρ^2 (κ/2) K_w G^{-1} K_w'`, where :math:`K_w σ = Σw`.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numba import types
+
+from covbandit.kernels.compilation import kernel, separate
+from covbandit.kernels.lapack import DECOMPOSITION_SLABS, cholesky, decompose, solve_cholesky
+from covbandit.kernels.random_coefficients import call_solve_random_coefficients, pair_count, pair_index, unpack
+from covbandit.kernels.semidefinite_metric import METRIC_ROWS, call_project_in_metric
+from covbandit.kernels.simplex_qp import call_simplex_maximizer, iteration_limit
+from covbandit.learners.gradient_statistics import (
+    CENTRE,
+    COVARIANCE,
+    CURVATURE,
+    INFORMATION,
+    MEAN,
+    MEAN_COVARIANCE,
+    NEXT,
+    NOISE,
+    PAIRS,
+    PULL,
+    REFRESH,
+    RISK_AVERSION,
+    SAMPLING,
+    SCALES,
+    SHRINK,
+    SLOPE,
+    SUM,
+    TILT,
+    TRIAL,
+    UNIT,
+    VALUES,
+    VARIANCE_MODEL,
+    WORK,
+    excess,
+    pair_slabs,
+    prior_precisions,
+    work_slabs,
+)
+from covbandit.learners.state import CAP, FIRST_INT, FIRST_ROW, F64, START, STATE_TYPE, State
+
+_ROOT_HALF = 0.7071067811865476
+_LEAST_SCALE = 1e-3  # an option's variance counts as at least this share of the average
+_LEAST_VARIANCE = 1e-6  # and as this much, in units
+_LIFT = 0.05  # least eigenvalue of the correlations by which variances are predicted
+_LIFT_CURVATURE = 0.1  # and by which is decided
+_CENTRINGS = 3  # steps towards the best weights in each refresh
+
+
+@kernel(numba.void(STATE_TYPE, types.int64))
+def refresh(s: State, t: int) -> None:
+    """Make the estimates, and all that follows from them, for round t and some after it."""
+    d = s.v.shape[1]
+    n = pair_count(d)
+    flat = s.m[PAIRS : PAIRS + pair_slabs(d)].reshape(pair_slabs(d) * d * d)
+    G = flat[: n * n].reshape(n, n)
+    inverse = flat[n * n : 2 * n * n].reshape(n, n)
+    H = flat[2 * n * n : 2 * n * n + n * d].reshape(n, d)
+    h = flat[2 * n * n + n * d : 2 * n * n + n * d + n]
+    spare = s.m[s.m.shape[0] - work_slabs(d) :].reshape(work_slabs(d) * d * d)
+    space = spare[: DECOMPOSITION_SLABS * d * d]
+    spare = spare[DECOMPOSITION_SLABS * d * d :]
+    factor = spare[: n * n].reshape(n, n)
+    spare = spare[n * n :]
+    sigma = spare[:n]
+    prior = spare[n : 2 * n]
+    precision = spare[2 * n : 3 * n]
+    rows = spare[3 * n : (3 + METRIC_ROWS) * n].reshape(METRIC_ROWS, n)
+    prior_precisions(s, s.v[SLOPE], precision, prior)
+    code = call_solve_random_coefficients(
+        s.m[INFORMATION],
+        s.v[SUM],
+        G,
+        H,
+        h,
+        s.v[SLOPE],
+        precision,
+        prior,
+        s.v[MEAN],
+        sigma,
+        s.m[MEAN_COVARIANCE],
+        inverse,
+        rows[:2],
+    )
+    if code == 0:  # the prior sees to that, unless numbers overflow
+        unpack(sigma, s.m[COVARIANCE])
+        for i in range(d):
+            for j in range(d):
+                s.m[TRIAL, i, j] = s.m[COVARIANCE, i, j]
+        if cholesky(s.m[TRIAL]) != 0:
+            call_project_in_metric(
+                sigma, G, precision, s.m[COVARIANCE], factor, rows, s.m[TRIAL], s.v[VALUES], space
+            )
+        _lift(s, space)
+        shrinkage = _shrinkage(s, inverse)
+        _find_centre(s, shrinkage)
+        gradient_covariance(s, s.v[CENTRE], inverse, s.m[NOISE])
+        _factor_noise(s, max((1.0 - shrinkage), s.p[SHRINK]) * s.p[SAMPLING])
+    s.v[NEXT, 0] = t + max(1.0, np.floor(s.p[REFRESH] * t))
+
+
+call_refresh = separate(refresh)
+
+
+@kernel()
+def _lift(s: State, space: F64) -> None:
+    """Lift small eigenvalues of the correlations, which are known least: a little, and more."""
+    d = s.v.shape[1]
+    scale = s.v[SCALES]
+    average = 0.0
+    for i in range(d):
+        average += s.m[COVARIANCE, i, i] / d
+    for i in range(d):
+        scale[i] = np.sqrt(max(s.m[COVARIANCE, i, i], max(_LEAST_SCALE * average, _LEAST_VARIANCE)))
+    for i in range(d):
+        for j in range(d):
+            s.m[TRIAL, i, j] = s.m[COVARIANCE, i, j] / (scale[i] * scale[j])
+            s.m[VARIANCE_MODEL, i, j] = 0.0
+            s.m[CURVATURE, i, j] = 0.0
+    decompose(s.m[TRIAL], s.v[VALUES], space)
+    for k in range(d):
+        little = max(s.v[VALUES, k], _LIFT)
+        more = max(s.v[VALUES, k], _LIFT_CURVATURE)
+        for i in range(d):
+            for j in range(d):
+                product = s.m[TRIAL, k, i] * scale[i] * (s.m[TRIAL, k, j] * scale[j])
+                s.m[VARIANCE_MODEL, i, j] += little * product
+                s.m[CURVATURE, i, j] += more * product
+
+
+@kernel()
+def gradient_covariance(s: State, w: F64, inverse: F64, C: F64) -> None:
+    """Write the covariance of the estimated gradient at weights w."""
+    d = w.size
+    rho = s.p[RISK_AVERSION] * s.v[UNIT, 0]
+    factor = 2.0 * rho * rho * excess(s)
+    for i in range(d):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(d):
+                row = pair_index(min(i, k), max(i, k), d)
+                part = 0.0
+                for m in range(d):
+                    share = w[m] if m == j else _ROOT_HALF * w[m]
+                    part += share * inverse[row, pair_index(min(j, m), max(j, m), d)]
+                total += part * (w[k] if k == i else _ROOT_HALF * w[k])
+            C[i, j] = s.m[MEAN_COVARIANCE, i, j] + factor * total
+            C[j, i] = C[i, j]
+
+
+@kernel()
+def _shrinkage(s: State, inverse: F64) -> float:
+    """Return how much of the gradient at the start weights is taken for noise, and write it into PULL.
+
+    James and Stein: with S the gradient's squared length in standard errors, of d - 1 of them, (d - 3) / S is noise.
+    Squared, so that it vanishes sooner where there is more than noise.
+    """
+    d = s.v.shape[1]
+    rho = s.p[RISK_AVERSION] * s.v[UNIT, 0]
+    level = 0.0
+    for i in range(d):
+        product = 0.0
+        for j in range(d):
+            product += s.m[COVARIANCE, i, j] * s.v[START, j]
+        s.v[PULL, i] = s.v[MEAN, i] - 2.0 * rho * product
+        level += s.v[PULL, i] / d
+    for i in range(d):
+        s.v[PULL, i] -= level
+    if d < 4 or s.p[SHRINK] >= 1.0:
+        return 0.0
+    C = s.m[TRIAL]
+    gradient_covariance(s, s.v[START], inverse, C)
+    # differences to the last option
+    m = d - 1
+    B = s.m[WORK].reshape(d * d)[: m * m].reshape(m, m)
+    side = s.v[VALUES][:m]
+    for i in range(m):
+        side[i] = s.v[PULL, i] - s.v[PULL, m]
+        for j in range(i + 1):
+            B[i, j] = C[i, j] - C[i, m] - C[m, j] + C[m, m]
+    if cholesky(B) != 0:
+        return 0.0
+    solve_cholesky(B, side)
+    length = 0.0
+    for i in range(m):
+        length += side[i] * (s.v[PULL, i] - s.v[PULL, m])
+    share = min(1.0, (d - 3.0) / length) if length > 0.0 else 1.0
+    return share * share
+
+
+@kernel()
+def _find_centre(s: State, shrinkage: float) -> None:
+    """Move the centre to the best weights; in steps, since the curvature by which is decided is lifted."""
+    d = s.v.shape[1]
+    rho = s.p[RISK_AVERSION] * s.v[UNIT, 0]
+    for _ in range(_CENTRINGS):
+        for i in range(d):
+            product = 0.0
+            for j in range(d):
+                product += (s.m[COVARIANCE, i, j] - s.m[CURVATURE, i, j]) * s.v[CENTRE, j]
+            s.v[TILT, i] = s.v[MEAN, i] - 2.0 * rho * product - shrinkage * s.v[PULL, i]
+            s.v[VALUES, i] = s.v[CENTRE, i]
+        maximize_tilted(s, s.v[TILT], s.v[VALUES], s.v[CENTRE])
+
+
+@kernel()
+def maximize_tilted(s: State, tilt: F64, start: F64, w: F64) -> None:
+    """Write the weights with the largest tilt'w - ρ w'Cw, C being the curvature by which is decided."""
+    call_simplex_maximizer(
+        tilt,
+        s.m[CURVATURE],
+        2.0 * s.p[RISK_AVERSION] * s.v[UNIT, 0],
+        s.v[CAP],
+        start,
+        w,
+        s.m[WORK],
+        s.v[FIRST_ROW : FIRST_ROW + 4],
+        s.i[FIRST_INT:],
+        iteration_limit(w.size),
+    )
+
+
+@kernel()
+def _factor_noise(s: State, share: float) -> None:
+    """Replace the gradient's covariance by the Cholesky factor of a share of it."""
+    d = s.v.shape[1]
+    C = s.m[NOISE]
+    trace = 0.0
+    for i in range(d):
+        trace += C[i, i]
+    for i in range(d):
+        for j in range(i + 1):
+            C[i, j] *= share
+            C[j, i] = C[i, j]
+        C[i, i] += 1e-14 * trace
+        s.v[VALUES, i] = C[i, i]
+    if cholesky(C) != 0:  # by rounding only
+        for i in range(d):
+            for j in range(i):
+                C[i, j] = 0.0
+            C[i, i] = np.sqrt(s.v[VALUES, i])
+    for i in range(d):
+        for j in range(i + 1, d):
+            C[i, j] = 0.0
