@@ -10,6 +10,8 @@ from typing import Any
 
 from timing import Check, Section, say, show
 
+from covbandit.tables import Table
+
 
 @dataclass
 class Report:
@@ -54,6 +56,19 @@ class Report:
         for section in sections:
             show(section)
             self.sections.append(section)
+
+    def verdicts(self) -> Table:
+        """Return the table of what was to be reached."""
+        rows = [
+            [
+                check.what,
+                check.measured,
+                f"{check.relation} {check.target:,g}",
+                ("reached" if check.passed else "missed") + (" (indicative)" if check.kind == "indicative" else ""),
+            ]
+            for check in self.checks
+        ]
+        return Table(["check", "measured", "target", "verdict"], rows, "To be reached")
 
     def write(self, path: Path) -> None:
         """Write every number to a JSON file."""

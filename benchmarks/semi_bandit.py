@@ -21,14 +21,13 @@ from one_thread import ONE_THREAD
 os.environ.update(ONE_THREAD)
 
 import optimistic
-import semi_bandit_steps
+from learner_steps import measure_contest
 from peers.scip import ScipPeer
 from peers.semicontinuous import SkfolioThresholdPeer
 from report import Report
+from semi_bandit_steps import CONTEST
 from thresholds import measure_thresholds
-from timing import Check, Section, machine, say, versions
-
-from covbandit.tables import Table
+from timing import Section, machine, say, versions
 
 PACKAGES = ("numpy", "scipy", "numba", "pyscipopt", "cvxpy", "cvxpy-base", "skfolio")
 
@@ -38,7 +37,7 @@ def measure(quick: bool) -> Iterator[Section]:
     yield optimistic.measure_maximizer(optimistic.QUICK_CASES if quick else optimistic.CASES)
     yield optimistic.measure_many_options(50, last=2_800 if quick else 5_000, moments=2 if quick else 4, ascents=200)
     yield measure_thresholds([5, 10, 20], (1.0,) if quick else (0.1, 1.0, 10.0), limit=2.0 if quick else 10.0)
-    yield semi_bandit_steps.measure_steps([5, 10, 20, 50], passes=3, budget=0.1 if quick else 0.7)
+    yield measure_contest(CONTEST, [5, 10, 20, 50], passes=3, budget=0.1 if quick else 0.7)
 
 
 def missing_peers() -> dict[str, str]:
@@ -52,20 +51,6 @@ def missing_peers() -> dict[str, str]:
     return missing
 
 
-def verdicts(checks: list[Check]) -> Table:
-    """Return the table of what was to be reached."""
-    rows = [
-        [
-            check.what,
-            check.measured,
-            f"{check.relation} {check.target:,g}",
-            ("reached" if check.passed else "missed") + (" (indicative)" if check.kind == "indicative" else ""),
-        ]
-        for check in checks
-    ]
-    return Table(["check", "measured", "target", "verdict"], rows, "To be reached")
-
-
 def main() -> None:
     """Read the command line, measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -77,7 +62,7 @@ def main() -> None:
     report = Report("semi-bandit", "CPU seconds", arguments.quick, machine(), missing_peers(), versions(PACKAGES))
     report.run(measure(arguments.quick))
     print()
-    print(verdicts(report.checks))
+    print(report.verdicts())
     if ScipPeer.name in report.missing_peers:
         print("Ratios to SCIP were not measured.")
     if arguments.quick:

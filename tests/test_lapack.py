@@ -13,7 +13,7 @@ import pytest
 
 from covbandit.kernels.compilation import ready
 from covbandit.kernels.lapack import DECOMPOSITION_SLABS
-from lapack_kernels import eigenvectors, factor, invert, solve_one, solve_rows
+from lapack_kernels import eigenvectors
 
 SIZES = [*range(1, 41), 300]
 
@@ -21,11 +21,6 @@ SIZES = [*range(1, 41), 300]
 def _symmetric(d: int, seed: int = 0) -> np.ndarray:
     X = np.random.default_rng([d, seed]).standard_normal((d, d))
     return X + X.T
-
-
-def _definite(d: int, seed: int = 0) -> np.ndarray:
-    X = np.random.default_rng([d, seed]).standard_normal((d, d))
-    return X @ X.T + np.eye(d)
 
 
 def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -49,28 +44,6 @@ def test_eigenvectors(d: int) -> None:
 def test_only_the_lower_triangle_is_decomposed(d: int) -> None:
     A = _symmetric(d)
     assert np.array_equal(_decomposed(np.tril(A))[0], _decomposed(A)[0])
-
-
-@pytest.mark.parametrize("d", SIZES)
-def test_cholesky(d: int) -> None:
-    A = _definite(d)
-    L = A.copy()
-    assert ready(factor)(L) == 0
-    assert np.allclose(np.tril(L), np.linalg.cholesky(A), rtol=1e-11, atol=1e-13)
-    assert np.array_equal(np.triu(L, 1), np.triu(A, 1))
-    sides = np.random.default_rng(d).standard_normal((4, d))
-    solutions, one = sides.copy(), sides[0].copy()
-    assert ready(solve_rows)(L, solutions) == 0
-    assert ready(solve_one)(L, one) == 0
-    assert np.allclose(solutions @ A, sides, atol=1e-9)
-    assert np.allclose(one @ A, sides[0], atol=1e-9)
-    assert ready(invert)(L) == 0
-    assert np.array_equal(L, L.T)
-    assert np.allclose(L @ A, np.eye(d), atol=1e-9)
-
-
-def test_a_matrix_that_is_not_definite_is_reported() -> None:
-    assert ready(factor)(np.diag([1.0, 2.0, -1.0, 3.0])) == 3
 
 
 def test_many_threads() -> None:

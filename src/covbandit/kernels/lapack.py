@@ -1,4 +1,4 @@
-"""LAPACK inside kernels: eigenvectors and Cholesky factors, without allocation and found again in the cache.
+"""LAPACK inside kernels: eigenvectors, without allocation and found again in the cache.
 
 SciPy publishes the addresses of its LAPACK routines. The linker is told each of them under a name of ours, by which
 kernels call it; so compiled code on disk holds the name, and every process its own address.
@@ -33,7 +33,7 @@ DECOMPOSITION_SLABS = 3
 
 _DIVIDED_FROM = 24  # options; below, the plain method is faster, and 3 d² numbers would not do for the other
 
-_ROUTINES = ("dpotrf", "dpotri", "dpotrs", "dsyev", "dsyevd")
+_ROUTINES = ("dsyev", "dsyevd")
 _WORD = ir.IntType(64)
 
 
@@ -90,33 +90,6 @@ def _dsyevd(typing_context: Any, A: Any, values: Any, work: Any, integers: Any) 
     return types.int64(A, values, work, integers), lower
 
 
-@intrinsic
-def _dpotrf(typing_context: Any, A: Any) -> Any:
-    def lower(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        a = _array(context, builder, signature.args[0], given[0])
-        return _call(builder, "dpotrf", "U", a[1], a[0], a[1])
-
-    return types.int64(A), lower
-
-
-@intrinsic
-def _dpotri(typing_context: Any, A: Any) -> Any:
-    def lower(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        a = _array(context, builder, signature.args[0], given[0])
-        return _call(builder, "dpotri", "U", a[1], a[0], a[1])
-
-    return types.int64(A), lower
-
-
-@intrinsic
-def _dpotrs(typing_context: Any, A: Any, b: Any) -> Any:
-    def lower(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        a, sides = (_array(context, builder, *pair) for pair in zip(signature.args, given, strict=True))
-        return _call(builder, "dpotrs", "U", a[1], builder.sdiv(sides[2], a[1]), a[0], a[1], sides[0], a[1])
-
-    return types.int64(A, b), lower
-
-
 @kernel()
 def decompose(A: F64, values: F64, work: F64) -> int:
     """Replace a symmetric matrix by its eigenvectors, as rows; write their eigenvalues in ascending order.
@@ -139,44 +112,3 @@ def decompose(A: F64, values: F64, work: F64) -> int:
     if d < _DIVIDED_FROM:
         return int(_dsyev(A, values, work))
     return int(_dsyevd(A, values, work[5 * d + 3 :], work[: 5 * d + 3]))
-
-
-@kernel()
-def cholesky(A: F64) -> int:
-    """Replace the lower triangle of a symmetric matrix by its Cholesky factor L, A = LL'; the rest stays as it was.
-
-    Returns
-    -------
-    int
-        0, or k if the leading k × k part is not positive definite; the lower triangle is lost then.
-    """
-    return int(_dpotrf(A))
-
-
-@kernel()
-def invert_cholesky(A: F64) -> int:
-    """Replace a Cholesky factor (lower triangle, from `cholesky`) by the inverse of what was factored, both triangles.
-
-    Returns
-    -------
-    int
-        0, or k if the k-th diagonal entry of the factor is zero; A is lost then.
-    """
-    info = _dpotri(A)
-    d = A.shape[0]
-    for i in range(d):
-        for j in range(i):
-            A[j, i] = A[i, j]
-    return int(info)
-
-
-@kernel()
-def solve_cholesky(A: F64, b: F64) -> int:
-    """Replace a right-hand side b, or each row of b, by the solution for the matrix that `cholesky` factored in A.
-
-    Returns
-    -------
-    int
-        0 always.
-    """
-    return int(_dpotrs(A, b))

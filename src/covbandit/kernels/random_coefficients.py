@@ -38,8 +38,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from covbandit.kernels.cholesky import cholesky, invert_cholesky
 from covbandit.kernels.compilation import kernel, separate
-from covbandit.kernels.lapack import cholesky, invert_cholesky
 
 F64 = NDArray[np.float64]
 
@@ -163,8 +163,9 @@ def solve_random_coefficients(
         for j in range(i + 1):
             theta_covariance[i, j] = V[i, j]
         theta_covariance[i, i] += theta_precision[i]
-    if cholesky(theta_covariance) != 0 or invert_cholesky(theta_covariance) != 0:
+    if cholesky(theta_covariance) != 0:
         return 1
+    invert_cholesky(theta_covariance)
     for i in range(d):
         theta[i] = 0.0
         for j in range(d):
@@ -173,8 +174,9 @@ def solve_random_coefficients(
         for j in range(k + 1):
             sigma_covariance[k, j] = G[k, j]
         sigma_covariance[k, k] += sigma_precision[k]
-    if cholesky(sigma_covariance) != 0 or invert_cholesky(sigma_covariance) != 0:
+    if cholesky(sigma_covariance) != 0:
         return 2
+    invert_cholesky(sigma_covariance)
     square = work[0]
     side = work[1]
     k = 0

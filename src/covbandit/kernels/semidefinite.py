@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import kernel, separate
-from covbandit.kernels.lapack import cholesky, decompose
+from covbandit.kernels.cholesky import cholesky
+from covbandit.kernels.lapack import decompose
 
 F64 = NDArray[np.float64]
 

@@ -10,8 +10,9 @@ import numba
 import numpy as np
 from numba import types
 
+from covbandit.kernels.cholesky import cholesky, solve_cholesky
 from covbandit.kernels.compilation import kernel, separate
-from covbandit.kernels.lapack import DECOMPOSITION_SLABS, cholesky, decompose, solve_cholesky
+from covbandit.kernels.lapack import DECOMPOSITION_SLABS, decompose
 from covbandit.kernels.random_coefficients import call_solve_random_coefficients, pair_count, pair_index, unpack
 from covbandit.kernels.semidefinite_metric import METRIC_ROWS, call_project_in_metric
 from covbandit.kernels.simplex_qp import call_simplex_maximizer, iteration_limit

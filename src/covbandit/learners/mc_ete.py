@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from covbandit import validation
 from covbandit.errors import Unsupported
+from covbandit.kernels.cholesky import cholesky
 from covbandit.kernels.compilation import kernel, ready, separate
-from covbandit.kernels.lapack import cholesky
 from covbandit.kernels.optimistic_search import SEARCH_ROWS, SEARCH_SLABS, call_search
 from covbandit.kernels.simplex_qp import call_simplex_maximizer, iteration_limit
 from covbandit.learners.base import Hold
