@@ -39,6 +39,8 @@ def project(sigma: np.ndarray, G: np.ndarray, extra: np.ndarray, d: int) -> np.n
         np.empty((d, d)),
         np.empty(d),
         np.empty(DECOMPOSITION_SLABS * d * d),
+        1e-9,
+        100_000,
     )
     return S
 
@@ -60,18 +62,18 @@ def test_optimality(d: int, seed: int) -> None:
     away = pack(S) - sigma
     Z = unpack(metric @ away, d)
     size = np.sqrt(np.abs(metric).max()) * np.sqrt(away @ metric @ away)
-    assert np.linalg.eigvalsh(Z)[0] >= -0.02 * size
-    assert abs(np.sum(S * Z)) <= 0.02 * size * np.abs(S).max()
+    assert np.linalg.eigvalsh(Z)[0] >= -1e-4 * size
+    assert abs(np.sum(S * Z)) <= 1e-4 * size * np.abs(S).max()
     values, vectors = np.linalg.eigh(unpack(sigma, d))
     nearest = pack((vectors * np.maximum(values, 0)) @ vectors.T) - sigma
-    assert away @ metric @ away <= nearest @ metric @ nearest * (1 + 1e-3)
+    assert away @ metric @ away <= nearest @ metric @ nearest * (1 + 1e-9)
 
 
 def test_well_known_entries_are_kept() -> None:
     """Known variances stay; the correlation of more than one, hardly known, gives way."""
     sigma = pack(np.array([[1.0, 3.0], [3.0, 4.0]]))
     S = project(sigma, np.diag([1e4, 1.0, 1e4]), np.zeros(3), 2)
-    assert S == pytest.approx(np.array([[1.0, 2.0], [2.0, 4.0]]), abs=5e-3)
+    assert S == pytest.approx(np.array([[1.0, 2.0], [2.0, 4.0]]), abs=1e-3)
 
 
 def test_a_semi_definite_matrix_stays() -> None:

@@ -20,17 +20,25 @@ from covbandit.kernels.semidefinite import call_project_on_semidefinite
 
 F64 = NDArray[np.float64]
 
-_STEPS = 30
-_CLOSE = 1e-3  # both answers agree within this share of the largest entry
 METRIC_ROWS = 5
 
 
 @kernel(
     "int64(float64[::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], "
-    "float64[:, ::1], float64[::1], float64[::1])"
+    "float64[:, ::1], float64[::1], float64[::1], float64, int64)"
 )
 def project_in_metric(
-    sigma: F64, G: F64, extra: F64, S: F64, factor: F64, work: F64, vectors: F64, values: F64, space: F64
+    sigma: F64,
+    G: F64,
+    extra: F64,
+    S: F64,
+    factor: F64,
+    work: F64,
+    vectors: F64,
+    values: F64,
+    space: F64,
+    tolerance: float,
+    limit: int,
 ) -> int:
     """Write the semi-definite matrix S that is nearest to `sigma` in the metric G + diag(extra).
 
@@ -43,6 +51,8 @@ def project_in_metric(
     factor     d̃ × d̃                       workspace
     work       METRIC_ROWS × d̃             workspace
     vectors    d × d                       workspace, as are `values` (d) and `space`
+    tolerance  scalar                      both steps' answers then differ by this share of the largest entry
+    limit      scalar                      steps at most
     =========  ==========================  ==========================================
 
     Returns
@@ -72,7 +82,7 @@ def project_in_metric(
     if cholesky(factor) != 0:  # a metric that is no metric, by rounding
         return 0
     pack(S, answer)
-    for step in range(_STEPS):
+    for step in range(limit):
         for k in range(n):
             s[k] = aim[k] + level * (answer[k] - lift[k])
         solve_cholesky(factor, s)
@@ -88,9 +98,9 @@ def project_in_metric(
             moved = max(moved, max(abs(new[k] - answer[k]), abs(s[k] - new[k])))
             answer[k] = new[k]
             largest = max(largest, abs(new[k]))
-        if moved <= _CLOSE * largest:
+        if moved <= tolerance * largest:
             return step + 1
-    return _STEPS
+    return limit
 
 
 call_project_in_metric = separate(project_in_metric)

@@ -52,6 +52,8 @@ _LEAST_SCALE = 1e-3  # an option's variance counts as at least this share of the
 _LEAST_VARIANCE = 1e-6  # and as this much, in units
 _LIFT = 0.05  # least eigenvalue of the correlations by which variances are predicted
 _LIFT_CURVATURE = 0.1  # and by which is decided
+_PROJECTION_TOLERANCE = 1e-3  # the estimate itself is far less certain
+_PROJECTION_STEPS = 30
 _CENTRINGS = 3  # steps towards the best weights in each refresh
 
 
@@ -97,7 +99,17 @@ def refresh(s: State, t: int) -> None:
                 s.m[TRIAL, i, j] = s.m[COVARIANCE, i, j]
         if cholesky(s.m[TRIAL]) != 0:
             call_project_in_metric(
-                sigma, G, precision, s.m[COVARIANCE], factor, rows, s.m[TRIAL], s.v[VALUES], space
+                sigma,
+                G,
+                precision,
+                s.m[COVARIANCE],
+                factor,
+                rows,
+                s.m[TRIAL],
+                s.v[VALUES],
+                space,
+                _PROJECTION_TOLERANCE,
+                _PROJECTION_STEPS,
             )
         _lift(s, space)
         shrinkage = _shrinkage(s, inverse)
