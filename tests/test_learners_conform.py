@@ -65,6 +65,12 @@ MAKERS: dict[str, Any] = {
     "ogd-ete, held": lambda: cb.OGDETE(n_options=3, risk_aversion=0.5, indefinite="exact", hold=([0.2, 0.3, 0.5], 10)),
     "linear-fb": lambda: cb.LinearFB(n_options=4),
     "linear-fb, own design": lambda: cb.LinearFB(n_options=3, design=DESIGN),
+    "gradient-ts": lambda: cb.GradientTS(n_options=4, risk_aversion=0.5, seed=2),
+    "gradient-ts, two options": lambda: cb.GradientTS(n_options=2, risk_aversion=3.0, start_up=8),
+    "gradient-ts, held": lambda: cb.GradientTS(
+        n_options=3, risk_aversion=2.0, options=["a", "b", "c"], hold=([0.2, 0.3, 0.5], 10)
+    ),
+    "gradient-ts, linear": lambda: cb.GradientTS(n_options=3, risk_aversion=0.0),
     "plain Python": lambda: FollowTheLeader(n_options=3),
     "plain Python, randomised": lambda: Exploring(n_options=3, seed=5),
     "plain Python, total": lambda: TotalChaser(n_options=3),

@@ -118,9 +118,7 @@ def random(
     True
     """
     d = validation.as_count(n_options, "n_options", 1)
-    strength = validation.as_float(strength, "strength")
-    if not 0 <= strength <= 1:
-        raise InvalidInput(f"strength must lie between 0 and 1, got {strength}")
+    strength = validation.as_share(strength, "strength")
     mean_spread = validation.as_float(mean_spread, "mean_spread")
     volatility_spread = validation.as_float(volatility_spread, "volatility_spread")
     if abs(volatility_spread) > 20:

@@ -56,6 +56,14 @@ def as_not_negative(value: object, name: str) -> float:
     return number
 
 
+def as_share(value: object, name: str) -> float:
+    """Return a float from 0 to 1."""
+    number = as_float(value, name)
+    if not 0 <= number <= 1:
+        raise InvalidInput(f"{name} must lie between 0 and 1, got {number}")
+    return number
+
+
 def as_flag(value: object, name: str) -> bool:
     """Return True or False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from covbandit import validation
-from covbandit.errors import InvalidInput, Unsupported
+from covbandit.errors import Unsupported
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.counter_random import fill_normal, stream, uniform
 from covbandit.kernels.random_coefficients import pair_count
 from covbandit.learners.base import Hold, Learner
-from covbandit.learners.explanation import Estimates
+from covbandit.learners.explanation import STANDARD_ERROR, Estimates
 from covbandit.learners.gradient_belief import call_refresh, maximize_tilted
 from covbandit.learners.gradient_statistics import (
     CENTRE,
@@ -103,7 +103,72 @@ def _absorb(s: State, w: F64, y: F64) -> None:
 
 
 class GradientTS(Learner):
-    """DOC"""
+    r"""GradientTS for totals: posterior sampling of the gradient, on all that was ever told. The recommended learner.
+
+    The paper's MC-ETE explores on a fixed schedule and throws away what exploitation shows; how to be adaptive here is,
+    in its words, a challenging open problem. GradientTS is our answer: a heuristic with evidence, see
+    ``docs/gradient-ts.md`` for the study and ``docs/full-bandit-rate.md`` for what is proved and what is not.
+
+    Each total :math:`y = w'r` has mean :math:`w'θ` and variance :math:`w'Σw`, so a random-coefficient regression
+    estimates both from any mixes (`AggregateMoments` is that estimator on its own). Near the best weights for the
+    estimates, :math:`w_c`, only the gradient along the simplex decides, and its uncertainty is known:
+
+    .. math:: \hat γ = \hat θ - 2ρ\hat Σ w_c, \qquad
+        C = V^{-1} + 4ρ^2 \tfrac{κ}{2} K G^{-1} K', \qquad Kσ = Σw_c .
+
+    Each round draws a gradient :math:`\hat γ + Lz`, LL' = C, and plays the weights that would be best if it were true:
+    directions in which the gradient is uncertain are varied, so that the totals tell about them; others are not. What
+    varies least costs least, so exploration and its cost shrink together.
+
+    * **Start-up**: a tour of design actions (each option, each pair half and half) of which only a quarter is put on
+      top of equal weights, or of the weights to `hold`: it stays near them, and shows their surroundings.
+    * **Forced pulls**, with probability ``forced``/√t, go half the way from the best weights to a design action. Without
+      them an estimate that is wrong with confidence may never be found out.
+    * **Shrinkage** towards the start weights: as much of the gradient there as noise alone would show is not believed
+      (James and Stein), and exploration is reduced to as little as ``least_sampling`` of the variance. Where equal
+      weights are nearly best, which they often are, this halves the regret.
+    * **Robustness**: totals far from what was expected are drawn in, to a limit that widens like t^⅛ standard
+      deviations; the variance of squares, κ, is measured, not assumed; an estimate of Σ that is not positive
+      semi-definite gives way where it is known least.
+
+    Randomised, but pure: the draws of a round follow from seed and round number. Scale-free. Memory is that of a matrix
+    of pairs of pairs of options, d⁴/4 numbers, whatever the number of rounds: at most 64 options.
+
+    Parameters
+    ----------
+    n_options : int
+        d.
+    risk_aversion : float
+        ρ.
+    start_up : int, optional
+        Totals before the first estimate; by default three for each of the d(d+1)/2 design actions.
+    start_radius : float
+        How far start-up goes from the start weights towards design actions, 1 being all the way.
+    forced : float
+        Scales the probability of a forced pull.
+    refresh : float
+        Estimates are made anew after this share of the rounds so far (at first, after every round).
+    sampling : float
+        Scales the variance of the sampled gradient: below 1 less exploration, above more.
+    least_sampling : float
+        The least that shrinkage leaves of that variance; 1 means no shrinkage at all.
+    prior : float
+        How strongly variances and correlations are drawn to their prior, in (about half) rounds per pair.
+    clip : float
+        In round t a total counts as at most :math:`\sqrt{clip}\,t^{1/8}` standard deviations from its expectation.
+    options, seed, hold
+        See `Learner`. Weights to hold are also those near which start-up stays and towards which is shrunk.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> learner = cb.GradientTS(n_options=3, risk_aversion=0.5, seed=1)
+    >>> learner.ask().tolist()
+    [0.5, 0.25, 0.25]
+    >>> learner.tell([0.5, 0.25, 0.25], 0.13)
+    >>> learner.ask().tolist()
+    [0.25, 0.5, 0.25]
+    """
 
     feedback = "total"
     invariances = frozenset({"scale"})
@@ -130,13 +195,18 @@ class GradientTS(Learner):
         self.risk_aversion = validation.as_risk_aversion(risk_aversion)
         d = validation.as_count(n_options, "n_options", 1)
         self.start_up = None if start_up is None else validation.as_count(start_up, "start_up", 2)
-        self.start_radius = start_radius
+        self.start_radius = validation.as_share(start_radius, "start_radius")
         self.forced = validation.as_not_negative(forced, "forced")
-        self.refresh = validation.as_not_negative(refresh, "refresh")
+        self.refresh = validation.as_share(refresh, "refresh")
         self.sampling = validation.as_not_negative(sampling, "sampling")
-        self.least_sampling = least_sampling
-        self.prior = prior
-        self.clip = clip
+        self.least_sampling = validation.as_share(least_sampling, "least_sampling")
+        self.prior = validation.as_positive(prior, "prior")
+        self.clip = validation.as_positive(clip, "clip")
+        if d > _MOST_OPTIONS:
+            raise Unsupported(
+                f"GradientTS takes at most {_MOST_OPTIONS} options, since its memory grows like d⁴; got {d}. "
+                "MCETE takes more"
+            )
         self._layout = gradient_layout(self._first_totals(d))
         super().__init__(n_options=d, options=options, seed=seed, hold=hold)
 
@@ -172,4 +242,5 @@ class GradientTS(Learner):
             s.v[ORIGIN, 0] + unit * s.v[MEAN],
             unit**2 * s.m[COVARIANCE],
             unit * np.sqrt(s.m[MEAN_COVARIANCE].diagonal()),
+            STANDARD_ERROR,
         )

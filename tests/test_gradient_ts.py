@@ -1,0 +1,190 @@
+"""GradientTS: what it promises beyond the conformance suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import covbandit as cb
+from covbandit.environments import Gaussian
+
+
+def play(learner: cb.Learner, rewards: np.ndarray) -> np.ndarray:
+    asked = []
+    for reward in rewards:
+        weights = learner.ask()
+        learner.tell(weights, float(weights @ reward))
+        asked.append(weights)
+    return np.array(asked)
+
+
+def rewards_of(problem: cb.Problem, n: int, seed: int = 1) -> np.ndarray:
+    return Gaussian().sampler(problem, seed, 0).draw(n)
+
+
+def make(d: int = 4, rho: float = 1.0, **arguments: Any) -> cb.GradientTS:
+    return cb.GradientTS(n_options=d, risk_aversion=rho, **{"seed": 3, **arguments})
+
+
+# Start-up -------------------------------------------------------------------------------------------------------------
+
+
+def test_start_up_tours_the_surroundings_of_equal_weights() -> None:
+    learner = make(3)
+    asked = play(learner, rewards_of(cb.problems.random(3, seed=1), 18))
+    equal = np.full(3, 1 / 3)
+    actions = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])
+    assert np.allclose(asked[:6], 0.75 * equal + 0.25 * actions, atol=1e-15)
+    assert np.array_equal(asked[:6], asked[6:12])
+    assert np.array_equal(asked[:6], asked[12:18])
+
+
+def test_start_up_stays_near_the_weights_to_hold() -> None:
+    hold = np.array([0.7, 0.1, 0.1, 0.1])
+    learner = make(4, hold=(hold, 5))
+    asked = play(learner, rewards_of(cb.problems.random(4, seed=1), 35))
+    assert np.allclose(asked[:5], hold)
+    assert (np.abs(asked[5:35] - hold).sum(axis=1) <= 0.5 + 1e-12).all()  # a quarter of the way, at most
+    assert np.ptp(asked[5:35], axis=0).min() > 0.1
+
+
+def test_asking_ahead_advances_the_tour_and_the_draws() -> None:
+    learner, told = make(3), make(3)
+    rewards = rewards_of(cb.problems.random(3, seed=1), 30)
+    ahead = [learner.ask(outstanding=k) for k in range(18)]
+    assert np.array_equal(ahead, play(told, rewards[:18]))
+    play(learner, rewards)
+    assert not np.array_equal(learner.ask(), learner.ask(outstanding=1))
+
+
+def test_delayed_and_reordered_totals_are_fine() -> None:
+    """Ten asked at a time, told backwards: all are learned from, and the optimum is found."""
+    problem = cb.problems.random(3, "positive", seed=4, risk_aversion=2.0)
+    learner = make(3, rho=2.0)
+    rewards = rewards_of(problem, 4_000)
+    for first in range(0, 4_000, 10):
+        asked = [learner.ask(outstanding=k) for k in range(10)]
+        for k in reversed(range(10)):
+            learner.tell(asked[k], float(asked[k] @ rewards[first + k]))
+    late = [learner.ask(outstanding=k) for k in range(50)]
+    assert np.mean([problem.gap(w) for w in late]) < 0.1 * problem.gap(np.full(3, 1 / 3)) + 0.02
+
+
+# Numbers of any size --------------------------------------------------------------------------------------------------
+
+
+def test_shifted_rewards_give_the_same_weights() -> None:
+    rewards = rewards_of(cb.problems.random(4, seed=2), 300)
+    one, other = play(make(), rewards), play(make(), rewards + 1e6)
+    assert np.abs(one - other).max() < 1e-4
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1e-6, 1e9, 1e90])
+def test_units_do_not_matter(scale: float) -> None:
+    rewards = rewards_of(cb.problems.random(4, seed=2), 300)
+    one, other = play(make(), rewards), play(make(rho=1.0 / scale), scale * rewards)
+    assert np.abs(one - other).max() < 1e-6
+
+
+@pytest.mark.parametrize("mean", [[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]])
+def test_rewards_without_noise(mean: list[float]) -> None:
+    learner = make(3, rho=0.5)
+    asked = play(learner, np.tile(mean, (3_000, 1)))
+    assert np.isfinite(asked).all()
+    if max(mean) > 0:
+        assert asked[-500:, 2].mean() > 0.9
+
+
+def test_without_risk_aversion_the_best_mean_wins() -> None:
+    problem = cb.Problem(mean=[0.1, 0.8, 0.3], covariance=0.25 * np.eye(3), risk_aversion=0.0)
+    asked = play(make(3, rho=0.0), rewards_of(problem, 4_000))
+    assert asked[-1_000:, 1].mean() > 0.95
+
+
+@pytest.mark.parametrize("outlier", [1e3, -1e12])
+def test_one_wild_total_does_not_freeze_it(outlier: float) -> None:
+    problem = cb.problems.random(3, "zero", seed=5, risk_aversion=1.0)
+    learner = make(3)
+    rewards = rewards_of(problem, 6_000)
+    play(learner, rewards[:100])
+    learner.tell(learner.ask(), outlier)
+    asked = play(learner, rewards[100:])
+    late = np.mean([problem.gap(w) for w in asked[-500:]])
+    assert late < 0.2 * problem.gap(np.full(3, 1 / 3)) + 0.02
+
+
+def test_one_option() -> None:
+    learner = cb.GradientTS(n_options=1, risk_aversion=1.0)
+    for y in range(10):
+        assert learner.ask().tolist() == [1.0]
+        learner.tell([1.0], float(y))
+
+
+# What it is told ------------------------------------------------------------------------------------------------------
+
+
+def test_history_is_learned_from() -> None:
+    """Told 3,000 rounds of someone else's random mixes, it starts near the optimum."""
+    problem = cb.problems.random(4, "positive", seed=6, risk_aversion=3.0)
+    rng = np.random.default_rng(0)
+    weights = rng.dirichlet(np.ones(4), size=3_000)
+    totals = np.einsum("ti,ti->t", weights, rewards_of(problem, 3_000))
+    learner = make(4, rho=3.0)
+    learner.tell_many(weights, totals)
+    asked = [learner.ask(outstanding=k) for k in range(100)]
+    assert np.mean([problem.gap(w) for w in asked]) < 0.1 * problem.gap(np.full(4, 0.25))
+
+
+def test_explanation_shows_what_is_believed() -> None:
+    problem = cb.problems.random(3, "positive", seed=4, risk_aversion=1.0)
+    learner = make(3)
+    assert learner.explain().mean is None
+    play(learner, rewards_of(problem, 5_000))
+    estimates = learner._estimates()
+    off = (np.asarray(estimates.mean) - problem.mean) / np.asarray(estimates.width)
+    assert np.abs(off).max() < 4
+    assert np.linalg.eigvalsh(np.asarray(estimates.covariance))[0] >= -1e-12
+
+
+def test_save_and_load_in_the_middle(tmp_path: Path) -> None:
+    rewards = rewards_of(cb.problems.random(4, seed=2), 200)
+    for n in (10, 30, 31, 150):  # within the tour, at its end, after it, between estimates
+        learner = make()
+        play(learner, rewards[:n])
+        learner.save(tmp_path / "it.json")
+        again = cb.load_learner(tmp_path / "it.json")
+        assert np.array_equal(play(learner, rewards[n:]), play(again, rewards[n:]))
+
+
+def test_seeds_matter() -> None:
+    rewards = rewards_of(cb.problems.random(4, seed=2), 100)
+    assert not np.array_equal(play(make(seed=1), rewards), play(make(seed=2), rewards))
+
+
+# Refusals -------------------------------------------------------------------------------------------------------------
+
+
+def test_too_many_options_are_refused() -> None:
+    with pytest.raises(cb.errors.Unsupported, match="at most 64 options.*MCETE"):
+        make(65)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("start_up", 1),
+        ("start_radius", 1.5),
+        ("forced", -0.1),
+        ("refresh", float("nan")),
+        ("sampling", -1.0),
+        ("least_sampling", 2.0),
+        ("prior", 0.0),
+        ("clip", 0.0),
+    ],
+)
+def test_bad_arguments_are_named(name: str, value: float) -> None:
+    with pytest.raises(cb.errors.InvalidInput, match=name):
+        make(3, **{name: value})
