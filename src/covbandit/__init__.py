@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from covbandit import errors as errors
     from covbandit import problems as problems
     from covbandit import testing as testing
+    from covbandit.aggregate import AggregateMoments as AggregateMoments
     from covbandit.allocation import Allocator as Allocator
     from covbandit.allocation import allocator as allocator
     from covbandit.errors import CovbanditError as CovbanditError
@@ -49,6 +50,7 @@ _ROOMS = {
     "errors": None,
     "problems": None,
     "testing": None,
+    "AggregateMoments": "aggregate",
     "Allocator": "allocation",
     "allocator": "allocation",
     "CovbanditError": "errors",

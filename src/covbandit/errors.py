@@ -32,8 +32,12 @@ class NumericalFailure(CovbanditError, ArithmeticError):
     """A computation did not reach the accuracy it promises."""
 
 
+class NotIdentified(CovbanditError, ValueError):
+    """What was observed does not determine what is asked for; the message says what is missing."""
+
+
 class StateFileError(CovbanditError, ValueError):
-    """A learner or result that cannot be written, or read: truncated, foreign, damaged or of a newer format."""
+    """A learner, estimator or result that cannot be written, or read: truncated, foreign, damaged, of newer format."""
 
 
 class MissingExtra(CovbanditError, ImportError):

@@ -1,0 +1,69 @@
+"""Plain data as text files: versioned JSON with exact floats and a checksum, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from covbandit._version import __version__
+from covbandit.atomic import replacing
+from covbandit.errors import StateFileError
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_document(path: str | Path, kind: str, version: int, content: dict[str, Any]) -> None:
+    """Write what JSON knows, with its kind and the version of its format.
+
+    Raises
+    ------
+    StateFileError
+        If it cannot be written; the file is as before.
+    """
+    document = {
+        "format": f"covbandit-{kind}",
+        "version": version,
+        "covbandit": __version__,
+        "checksum": _checksum(content),
+        "content": content,
+    }
+    with replacing(path) as file:
+        file.write(json.dumps(document, indent=1).encode())
+
+
+def read_document(path: str | Path, kind: str, version: int) -> tuple[int, dict[str, Any]]:
+    """Return the version and the content of a file of the given kind, of the given version at most.
+
+    Raises
+    ------
+    StateFileError
+        If the file is truncated, damaged, foreign or of a newer format; the message says which.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise StateFileError(f"{path} is not a text file, so nothing that covbandit has saved as one") from None
+    except OSError as error:
+        raise StateFileError(f"cannot read {path}: {error.strerror or error}") from None
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise StateFileError(f"{path} is not complete JSON ({error}): truncated, or of another origin") from None
+    form = f"covbandit-{kind}"
+    if not isinstance(document, dict) or document.get("format") != form:
+        raise StateFileError(f"{path} holds no {kind} saved by covbandit: it lacks format={form!r}")
+    found = document.get("version")
+    if not isinstance(found, int) or found > version:
+        raise StateFileError(
+            f"{path} has format version {found!r}, written by covbandit {document.get('covbandit')}; this is "
+            f"covbandit {__version__}, which reads up to version {version}: upgrade covbandit"
+        )
+    content = document.get("content")
+    if not isinstance(content, dict) or _checksum(content) != document.get("checksum"):
+        raise StateFileError(f"{path} is damaged: its checksum does not match its content")
+    return found, content
