@@ -145,6 +145,21 @@ def test_heavy_tails_widen_the_errors_of_the_covariance() -> None:
     assert heavy.covariance_standard_errors.mean() > 1.2 * light.covariance_standard_errors.mean()
 
 
+def test_skewed_rewards_cost_some_coverage() -> None:
+    rng = np.random.default_rng(0)
+    mix = np.full(3, 1 / 3)
+    z = []
+    for _ in range(200):
+        W = rng.dirichlet(np.ones(3), 400)
+        m = cb.AggregateMoments.fit(W, (W * rng.exponential(1.0, (400, 3))).sum(axis=1))
+        utility = m.utility(mix, 1.0)
+        entries = ((m.covariance - np.eye(3)) / m.covariance_standard_errors)[np.triu_indices(3)]
+        z.append([*(m.mean - 1) / m.mean_standard_errors, *entries, (utility.value - 2 / 3) / utility.standard_error])
+    covered = np.mean(np.abs(z) < 1.96, axis=0)
+    assert covered.min() > 0.82
+    assert covered.mean() > 0.88
+
+
 def test_weighting_beats_plain_least_squares_where_variances_differ() -> None:
     for n in (300, 2000):
         weighted, plain = (runs(n, 100, "varied", unequal=True, passes=passes) for passes in (50, 0))
@@ -528,6 +543,8 @@ def test_tables_and_names() -> None:
     m = cb.AggregateMoments(3, options=names)
     m.update_many(pd.DataFrame(W[:, [2, 0, 1]], columns=["video", "search", "social"]), pd.Series(y))
     plain = cb.AggregateMoments.fit(W, y, options=names)
+    by_name = cb.AggregateMoments.fit(pd.DataFrame(W, columns=names)[["video", "social", "search"]], y, options=names)
+    assert same(plain, by_name)
     assert repr(m) == "AggregateMoments(3 options, 400 observations)"
     assert str(m).splitlines()[1].split()[:2] == ["option", "mean"]
     frame = m.to_frame()

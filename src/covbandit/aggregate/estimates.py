@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from covbandit.aggregate.nearest import nearest_semidefinite
 from covbandit.aggregate.sums import Sums, congruence, pack, unpack
@@ -63,7 +62,7 @@ def estimate(sums: Sums) -> Estimates:
     theta_rank, sigma_rank = independent(sums.V), independent(sums.G)
     if theta_rank < d:
         return Estimates(theta_rank, sigma_rank)
-    V_inverse = cho_solve(cho_factor(sums.V), np.eye(d))
+    V_inverse = np.linalg.inv(sums.V)
     V_inverse = (V_inverse + V_inverse.T) / 2
     step = V_inverse @ sums.b
     theta = sums.origin + sums.unit * step
@@ -74,19 +73,18 @@ def estimate(sums: Sums) -> Estimates:
     M = sums.G - 2 * sums.K + 2 * (sums.G @ T @ sums.G2)
     side = sums.h - 2 * (sums.H @ step) + sums.G @ pack(np.outer(step, step))
     # G = LL', M = L(...)L': the eigenvalues of what is between are the shares of information left by the means.
-    L = np.linalg.cholesky(sums.G)
-    between = solve_triangular(L, solve_triangular(L, (M + M.T) / 2, lower=True).T, lower=True)
+    back = np.linalg.inv(np.linalg.cholesky(sums.G))
+    between = back @ M @ back.T
     left, directions = np.linalg.eigh((between + between.T) / 2)
     if left[0] < _LEFT:
         return Estimates(theta_rank, sigma_rank, sums.unit, theta)
-    sigma = np.linalg.solve(M, side)
+    sigma = np.asarray(np.linalg.solve(M, side), dtype=np.float64)
     raw = unpack(sigma, d)
     semidefinite = nearest_semidefinite(raw, sums.G)
 
     spread = 2 * unpack(sums.G2 @ pack(semidefinite), d)
     kappa = sums.fourth / sums.freedom if sums.freedom >= 1 else None
-    root = solve_triangular(L, (directions / np.sqrt(left)) @ directions.T, lower=True, trans=1)
-    root = solve_triangular(L, root.T, lower=True, trans=1)  # N with NGN' = M⁻¹
+    root = back.T @ (directions / np.sqrt(left)) @ directions.T @ back  # N with NGN' = M⁻¹
     sigma_covariance = max(GAUSSIAN, kappa or 0.0) / 2 * (root @ sums.G2 @ root.T)
     return Estimates(
         theta_rank,

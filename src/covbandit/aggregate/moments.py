@@ -152,10 +152,9 @@ class AggregateMoments:
         >>> moments.mean.round(6).tolist(), moments.covariance.round(6).tolist()
         ([4.0], [[4.0]])
         """
-        array = validation.as_array(W, "W", 2)
-        moments = cls(array.shape[1], options)
+        moments = cls(validation.as_array(W, "W", 2).shape[1], options)
         passes = validation.as_count(n_passes, "n_passes")
-        mixes, totals, relevance = moments._checked(array, y, weights)
+        mixes, totals, relevance = moments._checked(W, y, weights)
         moments._sums = absorb(moments._sums, mixes, totals, relevance, passes)
         moments._n = totals.size
         return moments

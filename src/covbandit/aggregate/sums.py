@@ -68,8 +68,9 @@ def unpack(s: F64, d: int) -> F64:
 def congruence(A: F64) -> F64:
     """Return the d̃ × d̃ matrix that takes svec(S) to svec(ASA')."""
     i, j, factor = _pairs_of(len(A))
-    both = A[np.ix_(i, i)] * A[np.ix_(j, j)] + A[np.ix_(i, j)] * A[np.ix_(j, i)]
-    return np.asarray(both * (0.5 * np.outer(factor, factor)))
+    k, m = i[:, None], j[:, None]
+    both = A[k, i] * A[m, j] + A[k, j] * A[m, i]
+    return np.asarray(both * (0.5 * factor[:, None] * factor))
 
 
 def slices(n: int, d: int) -> list[slice]:
