@@ -56,7 +56,7 @@ def test_truncated(saved: Path, length: int) -> None:
 
 def test_foreign(saved: Path) -> None:
     saved.write_text("[1, 2]")
-    with pytest.raises(StateFileError, match="not a learner saved by covbandit"):
+    with pytest.raises(StateFileError, match="no learner saved by covbandit"):
         cb.load_learner(saved)
     saved.write_bytes(b"\xff\xfe\x00binary")
     with pytest.raises(StateFileError, match="not a text file"):
@@ -84,7 +84,7 @@ def test_damaged(saved: Path) -> None:
 
 def _tamper(saved: Path, key: str, value: object) -> None:
     """Change the content and make the checksum fit."""
-    from covbandit.learners.files import _checksum
+    from covbandit.documents import _checksum
 
     content = json.loads(saved.read_text())["learner"]
     content[key] = value

@@ -30,7 +30,7 @@ def write_document(path: str | Path, kind: str, version: int, content: dict[str,
         "version": version,
         "covbandit": __version__,
         "checksum": _checksum(content),
-        "content": content,
+        kind: content,
     }
     with replacing(path) as file:
         file.write(json.dumps(document, indent=1).encode())
@@ -47,23 +47,23 @@ def read_document(path: str | Path, kind: str, version: int) -> tuple[int, dict[
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise StateFileError(f"{path} is not a text file, so nothing that covbandit has saved as one") from None
+        raise StateFileError(f"{path} is not a text file, so no saved {kind}") from None
     except OSError as error:
         raise StateFileError(f"cannot read {path}: {error.strerror or error}") from None
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise StateFileError(f"{path} is not complete JSON ({error}): truncated, or of another origin") from None
+        raise StateFileError(f"{path} is not complete JSON ({error}): truncated, or no saved {kind}") from None
     form = f"covbandit-{kind}"
     if not isinstance(document, dict) or document.get("format") != form:
-        raise StateFileError(f"{path} holds no {kind} saved by covbandit: it lacks format={form!r}")
+        raise StateFileError(f"{path} is no {kind} saved by covbandit: it lacks format={form!r}")
     found = document.get("version")
     if not isinstance(found, int) or found > version:
         raise StateFileError(
             f"{path} has format version {found!r}, written by covbandit {document.get('covbandit')}; this is "
             f"covbandit {__version__}, which reads up to version {version}: upgrade covbandit"
         )
-    content = document.get("content")
+    content = document.get(kind)
     if not isinstance(content, dict) or _checksum(content) != document.get("checksum"):
         raise StateFileError(f"{path} is damaged: its checksum does not match its content")
     return found, content

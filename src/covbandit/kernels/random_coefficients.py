@@ -155,7 +155,8 @@ def solve_random_coefficients(
     Returns
     -------
     int
-        0; 1 if θ, 2 if σ is not identified: the mixes seen so far do not tell all entries apart. Nothing is of use then.
+        0; 1 if θ, 2 if σ is not identified: the mixes seen so far do not tell all entries apart. Nothing is of use
+        then.
     """
     d = b.size
     n = h.size

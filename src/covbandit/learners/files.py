@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covbandit._version import __version__
-from covbandit.atomic import replacing
+from covbandit.documents import read_document, write_document
 from covbandit.errors import CovbanditError, StateFileError
 
 if TYPE_CHECKING:
     from covbandit.learners.base import Learner
 
-FORMAT = "covbandit-learner"
+KIND = "learner"
 VERSION = 1
 
 
@@ -53,11 +50,6 @@ def copy_statistics(statistics: dict[str, Any]) -> dict[str, Any]:
     return {key: lively(plain(value)) for key, value in statistics.items()} if statistics else {}
 
 
-def _checksum(content: dict[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def class_name(kind: type[Learner]) -> str:
     """Return the name under which a class stands in files; ours do not depend on the module they live in."""
     return kind.__name__ if kind.__module__.startswith("covbandit.") else f"{kind.__module__}:{kind.__qualname__}"
@@ -77,16 +69,7 @@ def describe(learner: Learner) -> dict[str, Any]:
 
 def write(path: str | Path, learner: Learner) -> None:
     """Write a learner to a file, all of it or nothing."""
-    content = describe(learner)
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "covbandit": __version__,
-        "checksum": _checksum(content),
-        "learner": content,
-    }
-    with replacing(path) as file:
-        file.write(json.dumps(document, indent=1).encode())
+    write_document(path, KIND, VERSION, describe(learner))
 
 
 def load_learner(path: str | Path) -> Learner:
@@ -99,27 +82,7 @@ def load_learner(path: str | Path) -> Learner:
     StateFileError
         If the file is truncated, damaged, foreign or of a newer format; the message says which.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise StateFileError(f"{path} is not a text file, so not a saved learner") from None
-    except OSError as error:
-        raise StateFileError(f"cannot read {path}: {error.strerror or error}") from None
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise StateFileError(f"{path} is not complete JSON ({error}): truncated, or not a saved learner") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise StateFileError(f"{path} is not a learner saved by covbandit: it lacks format={FORMAT!r}")
-    version = document.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise StateFileError(
-            f"{path} has format version {version!r}, written by covbandit {document.get('covbandit')}; this is "
-            f"covbandit {__version__}, which reads up to version {VERSION}: upgrade covbandit"
-        )
-    content = document.get("learner")
-    if not isinstance(content, dict) or _checksum(content) != document.get("checksum"):
-        raise StateFileError(f"{path} is damaged: its checksum does not match its content")
+    _, content = read_document(path, KIND, VERSION)
     return restore(content, str(path))
 
 
