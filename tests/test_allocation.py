@@ -76,17 +76,10 @@ def test_caps_that_cannot_be_used(max_weight: Any, error: type[Exception], messa
         cb.allocator(NAMES, risk_aversion=0.4, max_weight=max_weight)
 
 
-def test_feedback_not_available_names_what_is() -> None:
-    with pytest.raises(
-        Unsupported, match=r'feedback="total" is not available in this version; available are "all", .* and "chosen"'
-    ):
-        cb.allocator(NAMES, "total", risk_aversion=0.4)
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"feedback": "some"}, InvalidInput, 'feedback must be "all" or "chosen", got \'some\''),
+        ({"feedback": "some"}, InvalidInput, 'feedback must be "all", "chosen" or "total", got \'some\''),
         ({"options": []}, InvalidInput, r"at least one option, got \[\]"),
         ({"options": None}, InvalidInput, "at least one option, got None"),
         ({"options": "search"}, InvalidInput, "got the single string 'search'"),
@@ -105,6 +98,17 @@ def test_feedback_not_available_names_what_is() -> None:
             Unsupported,
             r'max_weight=0\.6 is not supported with feedback="chosen"; leave it out',
         ),
+        (
+            {"feedback": "total", "max_weight": {"video": 0.2}},
+            Unsupported,
+            r"max_weight=\{'video': 0\.2\} is not supported with feedback=\"total\"; leave it out, or",
+        ),
+        (
+            {"feedback": "total", "min_weight": 0.1},
+            Unsupported,
+            r'min_weight=0\.1 is not supported with feedback="total"; leave it out, or .* feedback="all"',
+        ),
+        ({"feedback": "total", "seed": -1}, InvalidInput, "seed must be at least 0"),
         ({"seed": -1}, InvalidInput, "seed must be at least 0"),
         ({"hold": 3}, InvalidInput, r"hold must be a pair \(weights, rounds\), got 3"),
         ({"hold": ({"search": 0.5}, 3)}, InvalidInput, r"held weights sum to 0\.5, not to one"),
@@ -305,6 +309,109 @@ def test_a_loaded_allocator_of_the_chosen_goes_on_bit_by_bit(tmp_path: Path) -> 
         b.tell(weights, outcome)
 
 
+# The total only -------------------------------------------------------------------------------------------------------
+
+
+def told_total(n: int = 60, **more: Any) -> cb.Allocator:
+    a = cb.allocator(NAMES, "total", risk_aversion=0.4, **more)
+    for y in rounds(n):
+        weights = a.ask()
+        a.tell(weights, float(y @ list(weights.values())))
+    return a
+
+
+def test_the_recommended_learner_for_totals() -> None:
+    a = cb.allocator(NAMES, feedback="total", risk_aversion=0.4, seed=3)
+    assert type(a.learner) is cb.GradientTS
+    assert (a.learner.risk_aversion, a.learner.seed, a.options) == (0.4, 3, NAMES)
+    assert type(cb.allocator(NAMES, "total", risk_aversion=0.4, max_weight=1.0).learner) is cb.GradientTS
+
+
+def test_many_options_with_totals_need_the_learner_that_takes_them() -> None:
+    def learner(d: int) -> cb.Learner:
+        return cb.allocator([f"fund {i}" for i in range(d)], "total", risk_aversion=0.4, seed=3).learner
+
+    assert type(learner(64)) is cb.GradientTS
+    more = learner(65)
+    assert type(more) is cb.MCETE
+    assert (more.n_options, more.risk_aversion, more.seed) == (65, 0.4, 3)
+    with pytest.raises(Unsupported, match="at most 64 options"):
+        cb.GradientTS(n_options=65, risk_aversion=0.4)
+
+
+def test_totals_by_name_in_order_and_by_the_learner_itself_teach_the_same() -> None:
+    by_name = cb.allocator(NAMES, "total", risk_aversion=0.4, seed=2)
+    in_order = cb.allocator(NAMES, "total", risk_aversion=0.4, seed=2)
+    alone = cb.GradientTS(n_options=3, risk_aversion=0.4, seed=2)
+    for y in rounds(60):
+        w = alone.ask()
+        total = float(w @ y)
+        alone.tell(w, total)
+        in_order.tell(w.tolist(), total)
+        by_name.tell({name: weight for name, weight in zip(NAMES[::-1], w[::-1], strict=True) if weight > 0}, total)
+        for a in (in_order, by_name):
+            weights = a.ask()
+            assert tuple(weights) == NAMES
+            assert_array_equal(list(weights.values()), alone.ask())
+    assert by_name.rounds_told == 60
+
+
+def test_the_seed_decides_the_weights_that_totals_teach() -> None:
+    assert told_total(seed=1).ask() == told_total(seed=1).ask()
+    assert told_total(seed=1).ask() != told_total(seed=2).ask()
+
+
+def test_hold_with_totals() -> None:
+    a = told_total(2, hold=({"video": 0.7, "search": 0.3}, 3))
+    assert a.ask() == {"search": 0.3, "social": 0.0, "video": 0.7}
+    assert a.ask(outstanding=1) != a.ask()
+
+
+@pytest.mark.parametrize(
+    ("weights", "outcome", "message"),
+    [
+        (PAIR, SEEN, r"outcome must be one total, not a number per option \(got dict\)"),
+        (PAIR, {"total": 1.0}, r"not a number per option \(got dict\): tell what the weights earned together"),
+        (PAIR, pd.Series(SEEN), r"one total, not a number per option \(got Series\)"),
+        (PAIR, [1.0, 0.0, 0.5], r"one total, not a number per option \(got list\)"),
+        (PAIR, [1.0, [0.5]], r"one total, not a number per option \(got list\)"),
+        (PAIR, np.ones(3), r"one total, not a number per option \(got ndarray\)"),
+        (PAIR, np.nan, r"observation must be finite, got nan"),
+        (PAIR, None, r"observation must be a number, got None"),
+        (PAIR, "high", r"observation must be a number, got 'high'"),
+        (PAIR, 1e200, r"reward 1e\+200 is beyond"),
+        ({"search": 0.5}, 1.0, r"weights sum to 0\.5, not to one"),
+        ({"serch": 1.0}, 1.0, r"weight: unknown option 'serch'"),
+    ],
+)
+def test_a_refused_tell_of_a_total_changes_nothing(weights: Any, outcome: Any, message: str, tmp_path: Path) -> None:
+    a = told_total()
+    a.save(tmp_path / "before")
+    with pytest.raises(InvalidInput, match=message):
+        a.tell(weights, outcome)
+    a.save(tmp_path / "after")
+    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
+
+
+@pytest.mark.parametrize("total", [1, np.float64(1.0), np.array(1.0), True])
+def test_a_total_is_any_number(total: Any) -> None:
+    a = told_total(4)
+    a.tell(PAIR, total)
+    assert a.rounds_told == 5
+
+
+def test_a_loaded_allocator_of_totals_goes_on_bit_by_bit(tmp_path: Path) -> None:
+    a = told_total(seed=5)
+    a.save(tmp_path / "a.json")
+    b = cb.Allocator.load(tmp_path / "a.json")
+    for total in (0.3, -1.0, 0.7):
+        weights = b.ask()
+        assert weights == a.ask()
+        a.tell(weights, total)
+        b.tell(weights, total)
+    assert b.ask() == a.ask()
+
+
 # Saving and wrapping --------------------------------------------------------------------------------------------------
 
 
@@ -338,7 +445,7 @@ def test_files_that_are_not_there_or_not_ours(tmp_path: Path) -> None:
         cb.Allocator.load(tmp_path / "other.json")
 
 
-def test_any_learner_with_names_that_sees_enough_can_be_wrapped() -> None:
+def test_any_learner_with_names_can_be_wrapped() -> None:
     a = cb.Allocator(cb.OGD(n_options=2, risk_aversion=0.1, options=["a", "b"]))
     a.tell({"a": 1.0}, {"b": 0.1, "a": 0.3})
     assert a.rounds_told == 1
@@ -346,14 +453,9 @@ def test_any_learner_with_names_that_sees_enough_can_be_wrapped() -> None:
     a = cb.Allocator(cb.MCUCB(n_options=2, risk_aversion=0.1, options=["a", "b"]))
     a.tell({"a": 1.0}, {"a": 0.3})
     assert a.learner.counts.tolist() == [1, 0]
-
-
-def test_a_learner_that_sees_less_is_refused() -> None:
-    class Bandit(cb.Learner):
-        feedback = "total"
-
-    with pytest.raises(Unsupported, match='feedback="total" is not available'):
-        cb.Allocator(Bandit(n_options=2, options=["a", "b"]))
+    a = cb.Allocator(cb.MCETE(n_options=2, risk_aversion=0.1, options=["a", "b"]))
+    a.tell({"a": 1.0}, 0.3)
+    assert a.learner.counts.tolist() == [1, 0]
 
 
 def test_repr_names_options_and_learner() -> None:

@@ -65,10 +65,36 @@ def test_the_semi_bandit_panel_judges_its_statements(tmp_path: Path) -> None:
     assert (tmp_path / "sb-synthetic.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_the_full_bandit_panel_runs_both_risk_aversions(tmp_path: Path) -> None:
+    done = _covbandit("reproduce", "fb-synthetic", "--horizon", "300", "--replications", "3", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    names = ("fb-synthetic-rho0.1", "fb-synthetic-rho10")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"{name}.{suffix}" for name in names for suffix in ("md", "npz", "png", "svg")
+    ]
+    assert done.stdout.index("fb-synthetic-rho10 (") < done.stdout.index("fb-synthetic-rho0.1 (")
+    assert done.stdout.count("not the paper's") == 2
+    for name, rho in zip(names, (0.1, 10.0), strict=True):
+        result = cb.SimulationResult.load(tmp_path / f"{name}.npz")
+        assert result.learners == ["MC-ETE", "OGD-ETE", "LinearFB", "GradientTS (ours)", "equal weights"]
+        assert result.specification["problem"]["risk_aversion"] == rho
+        text = (tmp_path / f"{name}.md").read_text()
+        assert f"ρ={rho:g}" in text
+        paper, ours = text.split("## Statements of our own")
+        assert paper.count("95 % interval above 1") == 3
+        assert "Theorem 5" in paper
+        assert "95 % interval below 0.667" in paper
+        assert "GradientTS pays less than MC-ETE" in ours
+        assert len(re.findall(r"\| (holds|does not hold|undecided) \|", text)) == 7
+        assert f"covbandit reproduce {name} --horizon 300" in text
+        assert (tmp_path / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["reproduce", "sixth-panel"], "error: no panel 'sixth-panel'; there is fi-synthetic"),
+        (["reproduce", "fb-synthetic", "fb-synth"], "error: no panel 'fb-synth'; there is fi-synthetic"),
         (["reproduce", "--horizon", "5"], "at least 20 rounds and 2 replications to judge by, got 5"),
         (["reproduce", "--seed", "-1", "--quick"], "error: seed must be at least 0, got -1"),
         (["reproduce", "--workers", "0", "--quick"], "error: workers must be at least 1, got 0"),

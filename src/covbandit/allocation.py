@@ -7,11 +7,23 @@ from math import nan
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from covbandit import validation
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.learners import Explanation, Learner, MCEmpirical, PairUCB, ShrunkEmpirical, load_learner
+from covbandit.learners import (
+    MCETE,
+    Explanation,
+    GradientTS,
+    Learner,
+    MCEmpirical,
+    PairUCB,
+    ShrunkEmpirical,
+    load_learner,
+)
+
+_MOST_FOR_GRADIENT_TS = 64  # options; its memory grows like their fourth power
 
 ByName = Mapping[str, float] | ArrayLike
 """One number per option: a mapping by option name, or a sequence in option order."""
@@ -23,7 +35,7 @@ class Allocator:
     Parameters
     ----------
     learner : Learner
-        Any learner with ``options`` that sees every option's reward, or the chosen ones'.
+        Any learner with ``options``.
 
     Examples
     --------
@@ -42,7 +54,6 @@ class Allocator:
                 f"an Allocator speaks in option names, but this {type(learner).__name__} has none: "
                 "build it with options=[...], or use the learner itself"
             )
-        _require_available(learner.feedback)
         self._learner = learner
         self._options = learner.options
 
@@ -76,7 +87,7 @@ class Allocator:
         """
         return dict(zip(self._options, self._learner.ask(outstanding).tolist(), strict=True))
 
-    def tell(self, weights: ByName, outcome: ByName) -> None:
+    def tell(self, weights: ByName, outcome: ByName | float) -> None:
         """Learn from one round.
 
         Parameters
@@ -84,10 +95,11 @@ class Allocator:
         weights : mapping or sequence
             What was played, which need not be what was asked; it must sum to one. Options that a mapping does not name
             have weight zero.
-        outcome : mapping or sequence
+        outcome : mapping, sequence or float
             The reward of every option per unit of weight, whether it was played or not; with feedback ``"chosen"``,
             of exactly those options that have weight (in a sequence, NaN stands for the others). None of these may be
-            missing: a reward that is not known is not a reward of zero.
+            missing: a reward that is not known is not a reward of zero. With feedback ``"total"``, one number: what
+            the weights earned together.
 
         Raises
         ------
@@ -95,6 +107,9 @@ class Allocator:
             If anything cannot be used; nothing has changed then.
         """
         played = validation.in_option_order(weights, self._options, "weight", default=0.0)
+        if self._learner.feedback == "total":
+            self._learner.tell(played, _one_total(outcome))
+            return
         unnamed = nan if self._learner.feedback == "chosen" else None
         self._learner.tell(played, validation.in_option_order(outcome, self._options, "outcome", default=unnamed))
 
@@ -139,23 +154,25 @@ def allocator(
     ----------
     options : sequence of str
         The options' names.
-    feedback : {"all", "chosen"}
+    feedback : {"all", "chosen", "total"}
         What is seen of each round: with ``"all"``, every option's reward, played or not; the learner is then
         `ShrunkEmpirical`, or `MCEmpirical` if weights are capped. With ``"chosen"``, the rewards of the options that
-        have weight; the learner is then `PairUCB`. ``"total"`` is not available in this version.
+        have weight; the learner is then `PairUCB`. With ``"total"``, only what the weights earned together, one number;
+        the learner is then `GradientTS`, or `MCETE` if there are more than 64 options.
     risk_aversion : float
         ρ ≥ 0: mean given up per unit of variance, in 1 / (unit of reward). `choose_risk_aversion` helps to find it.
     min_weight : float, optional
         c: every weight is zero or at least c. With feedback ``"chosen"`` it is what makes a choice: without it a speck
-        of weight on every option shows everything.
+        of weight on every option shows everything. Not with feedback ``"total"``.
     max_weight : float, mapping or sequence, optional
         Caps on the weights: one for all, or by option. Options that a mapping does not name are not capped. Neither
-        together with `min_weight` nor with feedback ``"chosen"``.
+        together with `min_weight` nor with feedback ``"chosen"`` or ``"total"``.
     hold : (weights, rounds), optional
         Play these weights in the first rounds, and learn from them. Options that a mapping does not name have weight
         zero.
     seed : int, optional
-        For randomised learners; those recommended now are not.
+        For randomised learners. Of those recommended, `GradientTS` is one: its weights vary at random from round to
+        round, since that is how it learns; the same seed gives the same draws. Without one, the seed is 0.
 
     Returns
     -------
@@ -170,11 +187,20 @@ def allocator(
     >>> a.tell(a.ask(), {"search": 1.1, "social": 0.7})
     Traceback (most recent call last):
     covbandit.errors.InvalidInput: outcome is missing for option 'video'; every option needs one
+
+    Where only the total is seen, one number is told:
+
+    >>> b = cb.allocator(["search", "social", "video"], "total", risk_aversion=0.4, seed=1)
+    >>> b.tell(b.ask(), 0.9)
+    >>> b.tell({"search": 0.5, "video": 0.5}, 1.23)
+    >>> b.rounds_told
+    2
     """
     names = validation.as_options(options, None)
     if not names:
         raise InvalidInput(f"options must name at least one option, got {options!r}")
-    _require_available(feedback)
+    if feedback not in ("all", "chosen", "total"):
+        raise InvalidInput(f'feedback must be "all", "chosen" or "total", got {feedback!r}')
     least = validation.as_min_weight(min_weight, max_weight)
     caps = validation.as_caps(
         validation.in_option_order(max_weight, names, "max_weight", default=1.0), len(names), names
@@ -186,6 +212,15 @@ def allocator(
         "seed": seed,
         "hold": _hold_in_order(hold, names),
     }
+    if feedback == "total":
+        if least is not None or caps is not None:
+            given = f"max_weight={max_weight!r}" if least is None else f"min_weight={min_weight!r}"
+            raise Unsupported(
+                f'{given} is not supported with feedback="total"; leave it out, or find out what each option earns '
+                'and use feedback="all"'
+            )
+        recommended = GradientTS if len(names) <= _MOST_FOR_GRADIENT_TS else MCETE
+        return Allocator(recommended(**shared))
     if feedback == "chosen":
         if caps is not None:
             raise Unsupported(f'max_weight={max_weight!r} is not supported with feedback="chosen"; leave it out')
@@ -196,14 +231,14 @@ def allocator(
     return Allocator(MCEmpirical(max_weight=caps, **shared))
 
 
-def _require_available(feedback: str) -> None:
-    if feedback == "total":
-        raise Unsupported(
-            'feedback="total" is not available in this version; available are "all", for which every option\'s reward '
-            'must be known after each round, and "chosen", for which those of the options with weight must be'
+def _one_total(outcome: Any) -> Any:
+    """Refuse what cannot be one number; whether it is one, the learner checks."""
+    if hasattr(outcome, "items") or isinstance(outcome, list | tuple) or np.ndim(outcome) != 0:
+        raise InvalidInput(
+            f"outcome must be one total, not a number per option (got {type(outcome).__name__}): tell what the weights "
+            "earned together"
         )
-    if feedback not in ("all", "chosen"):
-        raise InvalidInput(f'feedback must be "all" or "chosen", got {feedback!r}')
+    return outcome
 
 
 def _hold_in_order(hold: Any, names: tuple[str, ...]) -> Any:

@@ -54,11 +54,15 @@ def _options(
 def reproduce(
     panels: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PANEL]...", help="Which panels; all by default: fi-synthetic, sb-synthetic."),
+        typer.Argument(
+            metavar="[PANEL]...",
+            help="Which panels; all by default: fi-synthetic, sb-synthetic, fb-synthetic (ρ = 10 and 0.1; "
+            "fb-synthetic-rho10 and fb-synthetic-rho0.1 are one each).",
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look: 20 replications of 10,000 rounds.")] = False,
     horizon: Annotated[
-        int | None, typer.Option(help="Rounds per replication; by default 100,000 for fi, 10,000 for sb.")
+        int | None, typer.Option(help="Rounds per replication; by default 100,000, for sb 10,000.")
     ] = None,
     replications: Annotated[int | None, typer.Option(help="Independent replications; 50 by default.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers, on any number of workers.")] = 0,

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from covbandit.cli.warmup import compile_kernels
-from covbandit.errors import InvalidInput
-from covbandit.reproduction import PANELS, reproduce
+from covbandit.reproduction import panels_named, reproduce
 from covbandit.tables import Table
 
 _QUICK_HORIZON = 10_000
@@ -27,9 +26,7 @@ def run(
     out: Path,
 ) -> None:
     """Run the panels named, or all, and print what came out."""
-    for name in names:
-        if name not in PANELS:
-            raise InvalidInput(f"no panel {name!r}; there is {', '.join(PANELS)}")
+    panels = panels_named(names)
     if quick:
         horizon = _QUICK_HORIZON if horizon is None else horizon
         replications = _QUICK_REPLICATIONS if replications is None else replications
@@ -37,14 +34,15 @@ def run(
     compiled = compile_kernels(notes)
     if compiled > 2:
         notes.print(f"kernels compiled in {compiled:.1f} s; later runs find them in the cache")
-    for name in names or PANELS:
-        panel = PANELS[name]
+    for panel in panels:
         begun = time.monotonic()
         report = reproduce(panel, out, horizon, replications, seed, workers)
         seconds = time.monotonic() - begun
-        console.rule(f"{name} ({seconds:.1f} s)")
+        console.rule(f"{panel.name} ({seconds:.1f} s)")
         _print(console, report.result.summary())
         _print(console, report.verdict_table())
+        if report.our_verdicts:
+            _print(console, report.our_verdict_table())
         for path in report.files:
             console.print(str(path), soft_wrap=True, highlight=False)
 

@@ -1,4 +1,4 @@
-"""Statements of the paper, each with a rule that decides it by measurement."""
+"""Statements, the paper's and our own, each with a rule that decides it by measurement."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def grows_at_most(statement: str, learner: str, exponent: float) -> Claim:
         late = result.horizon
         slope = result.slope(learner, late // 10, late)
         exceeds = above(slope, exponent)
-        rule = f"log-log slope of {learner} from T = {late // 10:,} to {late:,}: 95 % interval below {exponent:g}"
+        rule = f"log-log slope of {learner} from T = {late // 10:,} to {late:,}: 95 % interval below {exponent:.3g}"
         return Verdict(statement, rule, slope, None if exceeds is None else not exceeds)
 
     return decide

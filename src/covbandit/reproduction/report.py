@@ -24,11 +24,20 @@ class Report:
     result: SimulationResult
     verdicts: list[Verdict]
     files: list[Path]
+    our_verdicts: list[Verdict]
 
     def verdict_table(self) -> Table:
-        """Return the verdicts as a table."""
-        rows = [[v.statement, str(v.measured), v.word] for v in self.verdicts]
-        return Table(["statement of the paper", "measured [95 % interval]", "verdict"], rows)
+        """Return the verdicts on the paper's statements as a table."""
+        return _table("statement of the paper", self.verdicts)
+
+    def our_verdict_table(self) -> Table:
+        """Return the verdicts on our own statements as a table."""
+        return _table("statement of ours, not the paper's", self.our_verdicts)
+
+
+def _table(heading: str, verdicts: list[Verdict]) -> Table:
+    rows = [[v.statement, str(v.measured), v.word] for v in verdicts]
+    return Table([heading, "measured [95 % interval]", "verdict"], rows)
 
 
 def reproduce(
@@ -73,11 +82,11 @@ def reproduce(
         raise Interrupted("interrupted before the first replication was finished; nothing to keep") from None
     if earlier is None or np.isin(earlier.replications, result.replications).all():
         partial.unlink(missing_ok=True)
-    verdicts = [claim(result) for claim in panel.claims]
     files = [out / f"{panel.name}{suffix}" for suffix in (".png", ".svg", ".npz", ".md")]
     _draw(panel, result, files[:2])
     result.save(files[2])
-    report = Report(panel, result, verdicts, files)
+    verdicts, ours = ([claim(result) for claim in claims] for claims in (panel.claims, panel.our_claims))
+    report = Report(panel, result, verdicts, files, ours)
     files[3].write_text(_markdown(report), encoding="utf-8")
     return report
 
@@ -109,7 +118,6 @@ def _markdown(report: Report) -> str:
         f"covbandit reproduce {panel.name} --horizon {result.horizon} --replications {len(result.replications)} "
         f"--seed {spec['seed']}"
     )
-    rules = "\n".join(f"{k}. {v.statement}: {v.rule}." for k, v in enumerate(report.verdicts, 1))
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
     return f"""# {panel.name}: {panel.title.replace("$", "")}
 
@@ -121,12 +129,7 @@ def _markdown(report: Report) -> str:
 
 ## Statements of the paper
 
-{report.verdict_table().to_markdown()}
-
-How each is decided:
-
-{rules}
-
+{_judged(report.verdict_table(), report.verdicts)}{_own_statements(report)}
 "Undecided" means that the interval contains the threshold: more replications or a longer horizon would decide.
 
 ## Growth
@@ -141,3 +144,15 @@ How each is decided:
 
 Versions: {versions}.
 """
+
+
+def _judged(table: Table, verdicts: list[Verdict]) -> str:
+    rules = "\n".join(f"{k}. {v.statement}: {v.rule}." for k, v in enumerate(verdicts, 1))
+    return f"{table.to_markdown()}\n\nHow each is decided:\n\n{rules}\n"
+
+
+def _own_statements(report: Report) -> str:
+    if not report.our_verdicts:
+        return ""
+    judged = _judged(report.our_verdict_table(), report.our_verdicts)
+    return f"\n## Statements of our own\n\nNot the paper's, but decided by the same rules.\n\n{judged}"
