@@ -101,7 +101,9 @@ def measure_contest(contest: Contest, dimensions: Sequence[int], passes: int, bu
             )
             if (d, name) in contest.targets:
                 target = contest.targets[d, name]
-                section.checks.append(Check(f"d = {d}: steps of {name} per second", 1 / median, ">=", target, "indicative"))
+                section.checks.append(
+                    Check(f"d = {d}: steps of {name} per second", 1 / median, ">=", target, "indicative")
+                )
     heads = ["d", "learner", f"times {contest.base}", "steps per second", "µs per step", "from round", "to round"]
     section.tables.append(Table(heads, rows, "Simulation steps per second and thread"))
     return section

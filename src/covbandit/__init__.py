@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from covbandit.learners import OLSUCBC as OLSUCBC
     from covbandit.learners import Explanation as Explanation
     from covbandit.learners import FixedWeights as FixedWeights
-    from covbandit.learners import Learner as Learner
     from covbandit.learners import GradientTS as GradientTS
+    from covbandit.learners import Learner as Learner
     from covbandit.learners import LinearFB as LinearFB
     from covbandit.learners import LinearFI as LinearFI
     from covbandit.learners import MCEmpirical as MCEmpirical
