@@ -78,7 +78,7 @@ def measure_regret(instances: Sequence[Instance], horizon: int, replications: in
     """Play all instances."""
     section = Section("regret")
     section.notes = [
-        f"{replications} replications of {horizon:,} rounds, seeds {SEED} and following, which had no part in any choice.",
+        f"{replications} replications of {horizon:,} rounds, seeds from {SEED} on, which had no part in any choice.",
         "Predicted is (d - 1)√(2κT) of docs/full-bandit-rate.md, for interior optima, without shrinkage.",
     ]
     rows: list[list[object]] = []

@@ -138,7 +138,7 @@ def choose(quick: bool, horizon: int, only: list[str]) -> dict[str, Any]:
 
 
 def stuck(ours: F64, equal: F64) -> int:
-    """Count replications that still grow nearly linearly in the last decade and have not even kept up with equal weights."""
+    """Count replications that still grow nearly linearly at last and have paid more than equal weights."""
     slope = np.log10(np.maximum(ours[:, -1], 1e-9) / np.maximum(ours[:, -2], 1e-9))
     return int(((slope > STEEPEST) & (ours[:, -1] > equal[:, -1])).sum())
 

@@ -168,7 +168,7 @@ def test_seeds_matter() -> None:
 
 
 def test_too_many_options_are_refused() -> None:
-    with pytest.raises(cb.errors.Unsupported, match="at most 64 options.*MCETE"):
+    with pytest.raises(cb.errors.Unsupported, match=r"at most 64 options.*MCETE"):
         make(65)
 
 

@@ -22,8 +22,7 @@ from covbandit.learners import (
     ShrunkEmpirical,
     load_learner,
 )
-
-_MOST_FOR_GRADIENT_TS = 64  # options; its memory grows like their fourth power
+from covbandit.learners.gradient_ts import MOST_OPTIONS
 
 ByName = Mapping[str, float] | ArrayLike
 """One number per option: a mapping by option name, or a sequence in option order."""
@@ -219,7 +218,7 @@ def allocator(
                 f'{given} is not supported with feedback="total"; leave it out, or find out what each option earns '
                 'and use feedback="all"'
             )
-        recommended = GradientTS if len(names) <= _MOST_FOR_GRADIENT_TS else MCETE
+        recommended = GradientTS if len(names) <= MOST_OPTIONS else MCETE
         return Allocator(recommended(**shared))
     if feedback == "chosen":
         if caps is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit.kernels.compilation import kernel, separate
 from covbandit.kernels.cholesky import cholesky
+from covbandit.kernels.compilation import kernel, separate
 from covbandit.kernels.lapack import decompose
 
 F64 = NDArray[np.float64]

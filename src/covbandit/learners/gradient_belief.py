@@ -45,7 +45,7 @@ from covbandit.learners.gradient_statistics import (
     prior_precisions,
     work_slabs,
 )
-from covbandit.learners.state import CAP, FIRST_INT, FIRST_ROW, F64, START, STATE_TYPE, State
+from covbandit.learners.state import CAP, F64, FIRST_INT, FIRST_ROW, START, STATE_TYPE, State
 
 _ROOT_HALF = 0.7071067811865476
 _LEAST_SCALE = 1e-3  # an option's variance counts as at least this share of the average

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from covbandit.kernels.compilation import kernel
-from covbandit.kernels.random_coefficients import add_total, expand, pair_count
 from covbandit.kernels.lapack import DECOMPOSITION_SLABS
+from covbandit.kernels.random_coefficients import add_total, expand, pair_count
 from covbandit.kernels.semidefinite_metric import METRIC_ROWS
-from covbandit.learners.state import FIRST_ROW, TOLD, F64, Layout, State
+from covbandit.learners.state import F64, FIRST_ROW, TOLD, Layout, State
 
 # Parameters
 RISK_AVERSION = 0
@@ -210,7 +210,7 @@ def absorb_total(s: State, w: F64, y: float) -> None:
 def excess(s: State) -> float:
     """Return κ, the variance of a squared residual over the squared variance: 2 for Gaussian noise, never less."""
     if s.v[ROUNDS, 0] > 0.0:
-        return max(2.0, s.v[SQUARES, 0] / s.v[ROUNDS, 0])
+        return float(max(2.0, s.v[SQUARES, 0] / s.v[ROUNDS, 0]))
     return 2.0
 
 

@@ -36,13 +36,15 @@ from covbandit.learners.gradient_statistics import (
 )
 from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, HOLD_ROUNDS, SEED, START, TOLD, State
 
-_MOST_OPTIONS = 64
+MOST_OPTIONS = 64
+"""More would take too much memory, which grows like d⁴."""
+
 _FORCED_RADIUS = 0.5  # a forced pull goes half the way from the best weights to a design action
 
 
 @kernel()
 def _pull(s: State, k: int, row: int, radius: float, w: F64) -> None:
-    """Write weights part of the way from those in a row to the k-th design action: an option, or half and half of two."""
+    """Write weights part of the way from those in a row to the k-th design action: an option, or halves of two."""
     d = w.size
     for i in range(d):
         w[i] = (1.0 - radius) * s.v[row, i]
@@ -60,7 +62,7 @@ def _pull(s: State, k: int, row: int, radius: float, w: F64) -> None:
 
 @kernel()
 def _tour(s: State, k: int, w: F64) -> None:
-    """Write the weights of the k-th round of start-up: tours of the design actions, each going farther than the last."""
+    """Write the weights of the k-th round of start-up: tours of the design actions, each farther than the last."""
     n = pair_count(w.size)
     tours = np.ceil(s.p[START_UP] / n)
     tour = min((k - 1) // n + 1.0, tours)
@@ -129,10 +131,10 @@ class GradientTS(Learner):
     directions in which the gradient is uncertain are varied, so that the totals tell about them; others are not. What
     varies least costs least, so exploration and its cost shrink together.
 
-    * **Start-up**: tours of the surroundings of equal weights, or of the weights to `hold`: an eighth of the way towards
-      each option and each pair half and half, then a quarter, three eighths, half of the way.
-    * **Forced pulls**, with probability ``forced``/√t, go half the way from the best weights to a design action. Without
-      them an estimate that is wrong with confidence may never be found out.
+    * **Start-up**: tours of the surroundings of equal weights, or of the weights to `hold`: an eighth of the way
+      towards each option and each pair half and half, then a quarter, three eighths, half of the way.
+    * **Forced pulls**, with probability ``forced``/√t, go half the way from the best weights to a design action.
+      Without them an estimate that is wrong with confidence may never be found out.
     * **Shrinkage** towards the start weights: as much of the gradient there as noise alone would show is not believed
       (James and Stein), and exploration is reduced to as little as ``least_sampling`` of the variance. Where equal
       weights are nearly best, which they often are, this halves the regret.
@@ -211,9 +213,9 @@ class GradientTS(Learner):
         self.least_sampling = validation.as_share(least_sampling, "least_sampling")
         self.prior = validation.as_positive(prior, "prior")
         self.clip = validation.as_positive(clip, "clip")
-        if d > _MOST_OPTIONS:
+        if d > MOST_OPTIONS:
             raise Unsupported(
-                f"GradientTS takes at most {_MOST_OPTIONS} options, since its memory grows like d⁴; got {d}. "
+                f"GradientTS takes at most {MOST_OPTIONS} options, since its memory grows like d⁴; got {d}. "
                 "MCETE takes more"
             )
         self._layout = gradient_layout(self._first_totals(d))
