@@ -34,28 +34,29 @@ def make(d: int = 4, rho: float = 1.0, **arguments: Any) -> cb.GradientTS:
 
 def test_start_up_tours_the_surroundings_of_equal_weights() -> None:
     learner = make(3)
-    asked = play(learner, rewards_of(cb.problems.random(3, seed=1), 18))
+    asked = play(learner, rewards_of(cb.problems.random(3, seed=1), 24)).reshape(4, 6, 3)
     equal = np.full(3, 1 / 3)
     actions = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])
-    assert np.allclose(asked[:6], 0.75 * equal + 0.25 * actions, atol=1e-15)
-    assert np.array_equal(asked[:6], asked[6:12])
-    assert np.array_equal(asked[:6], asked[12:18])
+    for tour, radius in enumerate((0.125, 0.25, 0.375, 0.5)):
+        assert np.allclose(asked[tour], (1 - radius) * equal + radius * actions, atol=1e-15)
 
 
 def test_start_up_stays_near_the_weights_to_hold() -> None:
     hold = np.array([0.7, 0.1, 0.1, 0.1])
     learner = make(4, hold=(hold, 5))
-    asked = play(learner, rewards_of(cb.problems.random(4, seed=1), 35))
+    asked = play(learner, rewards_of(cb.problems.random(4, seed=1), 45))
     assert np.allclose(asked[:5], hold)
-    assert (np.abs(asked[5:35] - hold).sum(axis=1) <= 0.5 + 1e-12).all()  # a quarter of the way, at most
-    assert np.ptp(asked[5:35], axis=0).min() > 0.1
+    away = np.abs(asked - hold).sum(axis=1)
+    assert (away[5:15] <= 0.25 + 1e-12).all()  # an eighth of the way
+    assert (away[15:45] <= 1.0 + 1e-12).all()  # at last half of it
+    assert np.ptp(asked[5:45], axis=0).min() > 0.1
 
 
 def test_asking_ahead_advances_the_tour_and_the_draws() -> None:
     learner, told = make(3), make(3)
     rewards = rewards_of(cb.problems.random(3, seed=1), 30)
-    ahead = [learner.ask(outstanding=k) for k in range(18)]
-    assert np.array_equal(ahead, play(told, rewards[:18]))
+    ahead = [learner.ask(outstanding=k) for k in range(24)]
+    assert np.array_equal(ahead, play(told, rewards[:24]))
     play(learner, rewards)
     assert not np.array_equal(learner.ask(), learner.ask(outstanding=1))
 
@@ -127,15 +128,15 @@ def test_one_option() -> None:
 
 
 def test_history_is_learned_from() -> None:
-    """Told 3,000 rounds of someone else's random mixes, it starts near the optimum."""
+    """Told 30,000 rounds of someone else's random mixes, it starts near the optimum."""
     problem = cb.problems.random(4, "positive", seed=6, risk_aversion=3.0)
     rng = np.random.default_rng(0)
-    weights = rng.dirichlet(np.ones(4), size=3_000)
-    totals = np.einsum("ti,ti->t", weights, rewards_of(problem, 3_000))
+    weights = rng.dirichlet(np.ones(4), size=30_000)
+    totals = np.einsum("ti,ti->t", weights, rewards_of(problem, 30_000))
     learner = make(4, rho=3.0)
     learner.tell_many(weights, totals)
     asked = [learner.ask(outstanding=k) for k in range(100)]
-    assert np.mean([problem.gap(w) for w in asked]) < 0.1 * problem.gap(np.full(4, 0.25))
+    assert np.mean([problem.gap(w) for w in asked]) < 0.15 * problem.gap(np.full(4, 0.25))
 
 
 def test_explanation_shows_what_is_believed() -> None:
@@ -151,7 +152,7 @@ def test_explanation_shows_what_is_believed() -> None:
 
 def test_save_and_load_in_the_middle(tmp_path: Path) -> None:
     rewards = rewards_of(cb.problems.random(4, seed=2), 200)
-    for n in (10, 30, 31, 150):  # within the tour, at its end, after it, between estimates
+    for n in (10, 40, 41, 150):  # within the tour, at its end, after it, between estimates
         learner = make()
         play(learner, rewards[:n])
         learner.save(tmp_path / "it.json")
@@ -181,6 +182,7 @@ def test_too_many_options_are_refused() -> None:
         ("refresh", float("nan")),
         ("sampling", -1.0),
         ("least_sampling", 2.0),
+        ("curvature_sampling", -1.0),
         ("prior", 0.0),
         ("clip", 0.0),
     ],

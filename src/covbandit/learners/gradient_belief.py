@@ -2,6 +2,10 @@ r"""What GradientTS believes: estimates of θ and Σ, the best weights for them,
 
 Only the gradient near the best weights decides what to play next: :math:`∇f(w) = θ - 2ρΣw`. Its covariance follows from
 those of the estimates, :math:`V^{-1} + 4ρ^2 (κ/2) K_w G^{-1} K_w'`, where :math:`K_w σ = Σw`.
+
+How far to go along a gradient is a matter of the curvature, Σ itself, which totals near one mix hardly tell. An
+estimate that is too large makes the learner stay where it is, and so learn no better. Therefore the curvature, too, is
+drawn from what is believed of it, anew in each refresh.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from numba import types
 
 from covbandit.kernels.cholesky import cholesky, solve_cholesky
 from covbandit.kernels.compilation import kernel, separate
+from covbandit.kernels.counter_random import fill_normal, stream
 from covbandit.kernels.lapack import DECOMPOSITION_SLABS, decompose
 from covbandit.kernels.random_coefficients import call_solve_random_coefficients, pair_count, pair_index, unpack
 from covbandit.kernels.semidefinite_metric import METRIC_ROWS, call_project_in_metric
@@ -19,7 +24,9 @@ from covbandit.kernels.simplex_qp import call_simplex_maximizer, iteration_limit
 from covbandit.learners.gradient_statistics import (
     CENTRE,
     COVARIANCE,
+    COVARIANCE_SAMPLE,
     CURVATURE,
+    CURVATURE_SAMPLING,
     INFORMATION,
     MEAN,
     MEAN_COVARIANCE,
@@ -45,13 +52,15 @@ from covbandit.learners.gradient_statistics import (
     prior_precisions,
     work_slabs,
 )
-from covbandit.learners.state import CAP, F64, FIRST_INT, FIRST_ROW, START, STATE_TYPE, State
+from covbandit.learners.state import CAP, F64, FIRST_INT, FIRST_ROW, SEED, START, STATE_TYPE, State
 
 _ROOT_HALF = 0.7071067811865476
 _LEAST_SCALE = 1e-3  # an option's variance counts as at least this share of the average
 _LEAST_VARIANCE = 1e-6  # and as this much, in units
 _LIFT = 0.05  # least eigenvalue of the correlations by which variances are predicted
 _LIFT_CURVATURE = 0.1  # and by which is decided
+_CURVATURE_RAMP = 2_000.0  # rounds until half of the curvature's variance is sampled: earlier, that costs too much
+_CURVATURE_DRAWS = 1_000  # where the random numbers for it begin, behind those for the gradient
 _PROJECTION_TOLERANCE = 1e-3  # the estimate itself is far less certain
 _PROJECTION_STEPS = 30
 _CENTRINGS = 3  # steps towards the best weights in each refresh
@@ -111,9 +120,24 @@ def refresh(s: State, t: int) -> None:
                 _PROJECTION_TOLERANCE,
                 _PROJECTION_STEPS,
             )
-        _lift(s, space)
+        _scale(s)
+        _lift(s, s.m[COVARIANCE], _LIFT, s.m[VARIANCE_MODEL], space)
+        _lift(s, s.m[COVARIANCE], _LIFT_CURVATURE, s.m[CURVATURE], space)
         shrinkage = _shrinkage(s, inverse)
         _find_centre(s, shrinkage)
+        if s.p[CURVATURE_SAMPLING] > 0.0:
+            for k in range(n):
+                for j in range(k + 1):
+                    factor[k, j] = inverse[k, j]
+            if cholesky(factor) == 0:
+                fill_normal(stream(s.i[SEED], t), _CURVATURE_DRAWS, precision)
+                size = np.sqrt(0.5 * excess(s) * s.p[CURVATURE_SAMPLING] * t / (t + _CURVATURE_RAMP))
+                for k in range(n):
+                    for j in range(k + 1):
+                        sigma[k] += size * factor[k, j] * precision[j]
+                unpack(sigma, s.m[COVARIANCE_SAMPLE])
+                _lift(s, s.m[COVARIANCE_SAMPLE], _LIFT_CURVATURE, s.m[CURVATURE], space)
+                _tilt(s, shrinkage)
         gradient_covariance(s, s.v[CENTRE], inverse, s.m[NOISE])
         _factor_noise(s, max((1.0 - shrinkage), s.p[SHRINK]) * s.p[SAMPLING])
     s.v[NEXT, 0] = t + max(1.0, np.floor(s.p[REFRESH] * t))
@@ -123,29 +147,32 @@ call_refresh = separate(refresh)
 
 
 @kernel()
-def _lift(s: State, space: F64) -> None:
-    """Lift small eigenvalues of the correlations, which are known least: a little, and more."""
+def _scale(s: State) -> None:
+    """Write each option's standard deviation, none of them next to nothing."""
     d = s.v.shape[1]
-    scale = s.v[SCALES]
     average = 0.0
     for i in range(d):
         average += s.m[COVARIANCE, i, i] / d
     for i in range(d):
-        scale[i] = np.sqrt(max(s.m[COVARIANCE, i, i], max(_LEAST_SCALE * average, _LEAST_VARIANCE)))
+        s.v[SCALES, i] = np.sqrt(max(s.m[COVARIANCE, i, i], max(_LEAST_SCALE * average, _LEAST_VARIANCE)))
+
+
+@kernel()
+def _lift(s: State, S: F64, least: float, lifted: F64, space: F64) -> None:
+    """Write a covariance whose correlations have no eigenvalue below the least: small ones are known worst."""
+    d = s.v.shape[1]
+    scale = s.v[SCALES]
+    vectors = s.m[TRIAL]
     for i in range(d):
         for j in range(d):
-            s.m[TRIAL, i, j] = s.m[COVARIANCE, i, j] / (scale[i] * scale[j])
-            s.m[VARIANCE_MODEL, i, j] = 0.0
-            s.m[CURVATURE, i, j] = 0.0
-    decompose(s.m[TRIAL], s.v[VALUES], space)
+            vectors[i, j] = S[i, j] / (scale[i] * scale[j])
+            lifted[i, j] = 0.0
+    decompose(vectors, s.v[VALUES], space)
     for k in range(d):
-        little = max(s.v[VALUES, k], _LIFT)
-        more = max(s.v[VALUES, k], _LIFT_CURVATURE)
+        value = max(s.v[VALUES, k], least)
         for i in range(d):
             for j in range(d):
-                product = s.m[TRIAL, k, i] * scale[i] * (s.m[TRIAL, k, j] * scale[j])
-                s.m[VARIANCE_MODEL, i, j] += little * product
-                s.m[CURVATURE, i, j] += more * product
+                lifted[i, j] += value * (vectors[k, i] * scale[i]) * (vectors[k, j] * scale[j])
 
 
 @kernel()
@@ -211,16 +238,23 @@ def _shrinkage(s: State, inverse: F64) -> float:
 @kernel()
 def _find_centre(s: State, shrinkage: float) -> None:
     """Move the centre to the best weights; in steps, since the curvature by which is decided is lifted."""
-    d = s.v.shape[1]
-    rho = s.p[RISK_AVERSION] * s.v[UNIT, 0]
     for _ in range(_CENTRINGS):
-        for i in range(d):
-            product = 0.0
-            for j in range(d):
-                product += (s.m[COVARIANCE, i, j] - s.m[CURVATURE, i, j]) * s.v[CENTRE, j]
-            s.v[TILT, i] = s.v[MEAN, i] - 2.0 * rho * product - shrinkage * s.v[PULL, i]
+        _tilt(s, shrinkage)
+        for i in range(s.v.shape[1]):
             s.v[VALUES, i] = s.v[CENTRE, i]
         maximize_tilted(s, s.v[TILT], s.v[VALUES], s.v[CENTRE])
+
+
+@kernel()
+def _tilt(s: State, shrinkage: float) -> None:
+    """Write γ, with which the gradient at the centre is the estimated one, whatever the curvature."""
+    d = s.v.shape[1]
+    rho = s.p[RISK_AVERSION] * s.v[UNIT, 0]
+    for i in range(d):
+        product = 0.0
+        for j in range(d):
+            product += (s.m[COVARIANCE, i, j] - s.m[CURVATURE, i, j]) * s.v[CENTRE, j]
+        s.v[TILT, i] = s.v[MEAN, i] - 2.0 * rho * product - shrinkage * s.v[PULL, i]
 
 
 @kernel()

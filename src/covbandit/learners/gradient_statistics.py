@@ -26,6 +26,7 @@ SAMPLING = 5
 SHRINK = 6
 PRIOR = 7
 CLIP = 8
+CURVATURE_SAMPLING = 9
 
 # Scratch rows: four of the simplex maximiser, then
 SLOPE = FIRST_ROW + 4
@@ -53,13 +54,14 @@ ROWS = (
 
 WORK = 0  # scratch slabs
 TRIAL = 1
-N_SCRATCH_SLABS = 2
-INFORMATION = 2  # V
-MEAN_COVARIANCE = 3  # V⁻¹
-COVARIANCE = 4  # Σ̂, positive semi-definite
-VARIANCE_MODEL = 5  # Σ̂ with its small eigenvalues lifted a little, to predict variances
-CURVATURE = 6  # the same, lifted more, to decide
-NOISE = 7  # L, the factor of the gradient's covariance
+COVARIANCE_SAMPLE = 2
+N_SCRATCH_SLABS = 3
+INFORMATION = 3  # V
+MEAN_COVARIANCE = 4  # V⁻¹
+COVARIANCE = 5  # Σ̂, positive semi-definite
+VARIANCE_MODEL = 6  # Σ̂ with its small eigenvalues lifted a little, to predict variances
+CURVATURE = 7  # one drawn from what is believed of Σ, lifted more, to decide
+NOISE = 8  # L, the factor of the gradient's covariance
 SLABS = ("information", "mean_covariance", "covariance", "variance_model", "curvature", "noise")
 PAIRS = N_SCRATCH_SLABS + len(SLABS)  # first slab of the block: G, G⁻¹, H, h, one after the other
 

@@ -129,7 +129,8 @@ class GradientTS(Learner):
 
     Each round draws a gradient :math:`\hat γ + Lz`, LL' = C, and plays the weights that would be best if it were true:
     directions in which the gradient is uncertain are varied, so that the totals tell about them; others are not. What
-    varies least costs least, so exploration and its cost shrink together.
+    varies least costs least, so exploration and its cost shrink together. The curvature Σ, which says how far to go, is
+    drawn as well, as often as the estimates are made anew.
 
     * **Start-up**: tours of the surroundings of equal weights, or of the weights to `hold`: an eighth of the way
       towards each option and each pair half and half, then a quarter, three eighths, half of the way.
@@ -163,6 +164,8 @@ class GradientTS(Learner):
         Scales the variance of the sampled gradient: below 1 less exploration, above more.
     least_sampling : float
         The least that shrinkage leaves of that variance; 1 means no shrinkage at all.
+    curvature_sampling : float
+        Scales the variance of the sampled curvature likewise; 0 means to trust its estimate.
     prior : float
         How strongly variances and correlations are drawn to their prior, in (about half) rounds per pair.
     clip : float
@@ -196,7 +199,8 @@ class GradientTS(Learner):
         forced: float = 0.2,
         refresh: float = 0.005,
         sampling: float = 0.7,
-        least_sampling: float = 0.25,
+        least_sampling: float = 0.5,
+        curvature_sampling: float = 1.0,
         prior: float = 4.0,
         clip: float = 3.0,
         options: Sequence[str] | None = None,
@@ -211,6 +215,7 @@ class GradientTS(Learner):
         self.refresh = validation.as_share(refresh, "refresh")
         self.sampling = validation.as_not_negative(sampling, "sampling")
         self.least_sampling = validation.as_share(least_sampling, "least_sampling")
+        self.curvature_sampling = validation.as_not_negative(curvature_sampling, "curvature_sampling")
         self.prior = validation.as_positive(prior, "prior")
         self.clip = validation.as_positive(clip, "clip")
         if d > MOST_OPTIONS:
@@ -242,6 +247,7 @@ class GradientTS(Learner):
             self.least_sampling,
             self.prior,
             self.clip,
+            self.curvature_sampling,
         )
 
     def _estimates(self) -> Estimates:
