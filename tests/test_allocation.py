@@ -441,7 +441,7 @@ def test_files_that_are_not_there_or_not_ours(tmp_path: Path) -> None:
     with pytest.raises(StateFileError, match="cannot read"):
         cb.Allocator.load(tmp_path / "nothing.json")
     (tmp_path / "other.json").write_text("{}")
-    with pytest.raises(StateFileError, match="not a learner saved by covbandit"):
+    with pytest.raises(StateFileError, match="no learner saved by covbandit"):
         cb.Allocator.load(tmp_path / "other.json")
 
 
