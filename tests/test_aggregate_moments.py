@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import covbandit as cb
-from covbandit.aggregate.nearest import frobenius, nearest_semidefinite
+from covbandit.aggregate.nearest import nearest_semidefinite
 from covbandit.aggregate.sums import congruence, expand, pack, unpack
 from covbandit.errors import InvalidInput, NotIdentified, StateFileError
 from covbandit.kernels.compilation import ready
 from covbandit.kernels.random_coefficients import solve_random_coefficients
+from covbandit.maximization.utility import nearest_positive_semidefinite
 
 F64 = NDArray[np.float64]
 
@@ -583,7 +584,9 @@ def test_the_nearest_semidefinite_matrix_satisfies_its_optimality_conditions() -
         assert np.linalg.eigvalsh(P)[0] > -1e-12
         assert np.linalg.eigvalsh(slack)[0] > -1e-4 * size
         assert abs(np.sum(slack * P)) < 1e-7 * (pack(S) @ G @ pack(S))
-        assert pack(P - S) @ G @ pack(P - S) <= pack(frobenius(S) - S) @ G @ pack(frobenius(S) - S)
+        assert pack(P - S) @ G @ pack(P - S) <= pack(nearest_positive_semidefinite(S) - S) @ G @ pack(
+            nearest_positive_semidefinite(S) - S
+        )
     np.testing.assert_array_equal(nearest_semidefinite(np.eye(3), np.eye(6)), np.eye(3))
 
 

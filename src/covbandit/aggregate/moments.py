@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
 from covbandit.aggregate.estimates import Estimates, estimate
-from covbandit.aggregate.nearest import frobenius
 from covbandit.aggregate.sums import Sums, expand, unpack
 from covbandit.aggregate.weighting import PASSES, absorb
 from covbandit.documents import read_document, write_document
 from covbandit.errors import InvalidInput, NotIdentified, StateFileError
+from covbandit.maximization.utility import nearest_positive_semidefinite
 from covbandit.tables import Table, data_frame
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ class AggregateMoments:
     **Standard errors** are asymptotic: :math:`\mathrm{Cov}\,\hat θ = V^{-1} (\sum a^2 ww'\,w'\hat Σw/v^2) V^{-1}`, and
     that of :math:`\hat σ` is (κ/2) M⁻¹ if all a = 1, with κ = `kurtosis` − 1, taken to be the same for every mix, as
     for Gaussian or multivariate Student-t rewards; never below the Gaussian 2, since a fourth moment from few totals is
-    mostly noise. At d = 5, 95 % intervals for single entries hold from 300 Gaussian totals on; all entries of Σ
-    together, as in a χ² statistic, take 4,000.
+    mostly noise. How many totals that takes is shown in ``docs/blended-results.md``; a statement on all entries of Σ
+    together, as a χ² statistic is, takes more than one on single entries.
 
     References
     ----------
@@ -298,7 +298,7 @@ class AggregateMoments:
         if metric == "information":
             return nearest.copy()
         raw = self.covariance
-        return raw if np.array_equal(raw, nearest) else frobenius(raw)
+        return raw if np.array_equal(raw, nearest) else nearest_positive_semidefinite(raw)
 
     @property
     def mean_covariance(self) -> F64:
@@ -320,8 +320,7 @@ class AggregateMoments:
     def kurtosis(self) -> float | None:
         """The kurtosis of totals, 3 if they are Gaussian; None while there are too few to tell.
 
-        It widens the standard errors of Σ̂ if it is above 3. It comes out low with few totals: at d = 5 and 300 Gaussian
-        ones, 2.7 on average.
+        It widens the standard errors of Σ̂ if it is above 3. It comes out low with few totals.
         """
         self._all("covariance")
         kappa = self._estimates().kappa

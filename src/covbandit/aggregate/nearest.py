@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from covbandit import validation
 from covbandit.aggregate.sums import congruence, pack, unpack
+from covbandit.maximization.utility import nearest_positive_semidefinite
 
 F64 = NDArray[np.float64]
 
@@ -16,15 +17,11 @@ _STEPS = 20  # of Newton for one height of the barrier; usually three to six
 _FLOOR = 1e-2  # least eigenvalue, relative to the largest, of the matrix that sets the scale
 
 
-def frobenius(S: F64) -> F64:
-    """Return the nearest positive semi-definite matrix in Frobenius norm: negative eigenvalues become zero."""
-    values, vectors = np.linalg.eigh(S)
-    projected = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    return np.asarray((projected + projected.T) / 2)
-
-
 def nearest_semidefinite(S: F64, G: F64) -> F64:
     """Return the positive semi-definite P that minimises (p - s)'G(p - s), p = svec(P), for positive definite G.
+
+    To many digits, for an answer that is shown; a learner's kernel makes do with the rougher and leaner
+    `covbandit.kernels.semidefinite_metric`.
 
     By Newton's method with the barrier -μ ln det P, which at its minimum for a given μ is within μd of the goal. The
     coordinates are those in which a matrix near S is the identity: that levels most of what makes some entries better
@@ -54,4 +51,4 @@ def nearest_semidefinite(S: F64, G: F64) -> F64:
             if not gain >= 1e-4 or np.linalg.eigvalsh(unpack(ahead, d))[0] <= 0:
                 break
             p, P = ahead, unpack(ahead, d)
-    return frobenius(C @ P @ C.T)
+    return nearest_positive_semidefinite(C @ P @ C.T)

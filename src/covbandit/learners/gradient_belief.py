@@ -126,18 +126,8 @@ def refresh(s: State, t: int) -> None:
         shrinkage = _shrinkage(s, inverse)
         _find_centre(s, shrinkage)
         if s.p[CURVATURE_SAMPLING] > 0.0:
-            for k in range(n):
-                for j in range(k + 1):
-                    factor[k, j] = inverse[k, j]
-            if cholesky(factor) == 0:
-                fill_normal(stream(s.i[SEED], t), _CURVATURE_DRAWS, precision)
-                size = np.sqrt(0.5 * excess(s) * s.p[CURVATURE_SAMPLING] * t / (t + _CURVATURE_RAMP))
-                for k in range(n):
-                    for j in range(k + 1):
-                        sigma[k] += size * factor[k, j] * precision[j]
-                unpack(sigma, s.m[COVARIANCE_SAMPLE])
-                _lift(s, s.m[COVARIANCE_SAMPLE], _LIFT_CURVATURE, s.m[CURVATURE], space)
-                _tilt(s, shrinkage)
+            _sample_curvature(s, t, sigma, inverse, factor, rows[0], space)
+            _tilt(s, shrinkage)
         gradient_covariance(s, s.v[CENTRE], inverse, s.m[NOISE])
         _factor_noise(s, max((1.0 - shrinkage), s.p[SHRINK]) * s.p[SAMPLING])
     s.v[NEXT, 0] = t + max(1.0, np.floor(s.p[REFRESH] * t))
@@ -173,6 +163,24 @@ def _lift(s: State, S: F64, least: float, lifted: F64, space: F64) -> None:
         for i in range(d):
             for j in range(d):
                 lifted[i, j] += value * (vectors[k, i] * scale[i]) * (vectors[k, j] * scale[j])
+
+
+@kernel()
+def _sample_curvature(s: State, t: int, sigma: F64, inverse: F64, factor: F64, draws: F64, space: F64) -> None:
+    """Replace the curvature by one drawn from what is believed of it; `sigma`, its estimate, is lost."""
+    n = sigma.size
+    for k in range(n):
+        for j in range(k + 1):
+            factor[k, j] = inverse[k, j]
+    if cholesky(factor) != 0:  # by rounding only: the estimate will do
+        return
+    fill_normal(stream(s.i[SEED], t), _CURVATURE_DRAWS, draws)
+    size = np.sqrt(0.5 * excess(s) * s.p[CURVATURE_SAMPLING] * t / (t + _CURVATURE_RAMP))
+    for k in range(n):
+        for j in range(k + 1):
+            sigma[k] += size * factor[k, j] * draws[j]
+    unpack(sigma, s.m[COVARIANCE_SAMPLE])
+    _lift(s, s.m[COVARIANCE_SAMPLE], _LIFT_CURVATURE, s.m[CURVATURE], space)
 
 
 @kernel()

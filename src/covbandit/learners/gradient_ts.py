@@ -10,6 +10,7 @@ from covbandit import validation
 from covbandit.errors import Unsupported
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.counter_random import fill_normal, stream, uniform
+from covbandit.kernels.design_actions import add_action
 from covbandit.kernels.random_coefficients import pair_count
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.explanation import STANDARD_ERROR, Estimates
@@ -44,20 +45,10 @@ _FORCED_RADIUS = 0.5  # a forced pull goes half the way from the best weights to
 
 @kernel()
 def _pull(s: State, k: int, row: int, radius: float, w: F64) -> None:
-    """Write weights part of the way from those in a row to the k-th design action: an option, or halves of two."""
-    d = w.size
-    for i in range(d):
+    """Write weights part of the way from those in a row to the k-th design action."""
+    for i in range(w.size):
         w[i] = (1.0 - radius) * s.v[row, i]
-    if k < d:
-        w[k] += radius
-        return
-    k -= d
-    i = 0
-    while k >= d - 1 - i:
-        k -= d - 1 - i
-        i += 1
-    w[i] += 0.5 * radius
-    w[i + 1 + k] += 0.5 * radius
+    add_action(k, radius, w)
 
 
 @kernel()
@@ -137,8 +128,8 @@ class GradientTS(Learner):
     * **Forced pulls**, with probability ``forced``/√t, go half the way from the best weights to a design action.
       Without them an estimate that is wrong with confidence may never be found out.
     * **Shrinkage** towards the start weights: as much of the gradient there as noise alone would show is not believed
-      (James and Stein), and exploration is reduced to as little as ``least_sampling`` of the variance. Where equal
-      weights are nearly best, which they often are, this halves the regret.
+      (James and Stein), and exploration is reduced to as little as ``least_sampling`` of the variance. It pays where
+      equal weights are nearly best, and ends where they are not.
     * **Robustness**: totals far from what was expected are drawn in, to a limit that widens like t^⅛ standard
       deviations; the variance of squares, κ, is measured, not assumed; an estimate of Σ that is not positive
       semi-definite gives way where it is known least.
@@ -167,7 +158,8 @@ class GradientTS(Learner):
     curvature_sampling : float
         Scales the variance of the sampled curvature likewise; 0 means to trust its estimate.
     prior : float
-        How strongly variances and correlations are drawn to their prior, in (about half) rounds per pair.
+        How strongly variances and correlations are drawn to their prior; 4 counts for as much as eight totals of an
+        option alone.
     clip : float
         In round t a total counts as at most :math:`\sqrt{clip}\,t^{1/8}` standard deviations from its expectation.
     options, seed, hold

@@ -17,6 +17,7 @@ import numpy as np
 from numba import types
 
 from covbandit.kernels.compilation import kernel
+from covbandit.kernels.design_actions import add_action
 from covbandit.kernels.lapack import DECOMPOSITION_SLABS
 from covbandit.kernels.optimistic_search import SEARCH_ROWS
 from covbandit.learners.state import (
@@ -155,16 +156,7 @@ def write_action(s: State, k: int, w: F64) -> None:
         return
     for i in range(d):
         w[i] = 0.0
-    if k < d:
-        w[k] = 1.0
-        return
-    i = 0
-    k -= d
-    while k >= d - 1 - i:
-        k -= d - 1 - i
-        i += 1
-    w[i] = 0.5
-    w[i + 1 + k] = 0.5
+    add_action(k, 1.0, w)
 
 
 @kernel()

@@ -109,7 +109,7 @@ def maximize_utility(
             "covariance",
             '; indefinite="project" replaces it by the nearest matrix that is, indefinite="exact" takes it as it is',
         )
-    return solve(theta, _nearest_positive_semidefinite(sigma), rho, caps, first, least, "projected")
+    return solve(theta, nearest_positive_semidefinite(sigma), rho, caps, first, least, "projected")
 
 
 def solve(
@@ -240,7 +240,8 @@ def frank_wolfe_gap(theta: F64, sigma: F64, rho: float, caps: F64 | None, weight
     return max(float(room @ gradient[order]), 0.0)
 
 
-def _nearest_positive_semidefinite(sigma: F64) -> F64:
+def nearest_positive_semidefinite(sigma: F64) -> F64:
+    """Return the nearest positive semi-definite matrix in Frobenius norm: negative eigenvalues become zero."""
     values, vectors = np.linalg.eigh(sigma)
     projected = (vectors * np.maximum(values, 0)) @ vectors.T
     return np.ascontiguousarray((projected + projected.T) / 2)
