@@ -21,8 +21,8 @@ from one_thread import ONE_THREAD
 os.environ.update(ONE_THREAD)
 
 import numpy as np
-from full_bandit_instances import COMPARED
-from full_bandit_regret import measure_regret
+from full_bandit_instances import COMPARED, HIGH
+from full_bandit_regret import measure_long_run, measure_regret
 from learner_steps import Contest, measure_contest
 from report import Report
 from timing import Check, Section, machine, say, versions
@@ -90,6 +90,7 @@ def measure(quick: bool) -> Iterator[Section]:
     yield measure_contest(CONTEST, [2, 5, 10, 20], passes=3, budget=0.1 if quick else 0.7)
     yield measure_round(100 if quick else 300, rounds=3)
     yield measure_regret(COMPARED, horizon=10_000 if quick else 1_000_000, replications=10 if quick else 50)
+    yield measure_long_run(HIGH, horizon=10_000 if quick else 10_000_000, replications=10)
 
 
 def main() -> None:

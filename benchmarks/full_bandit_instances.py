@@ -64,11 +64,15 @@ def _unequal_scales() -> cb.Problem:
     return cb.Problem(mean=[0.1, 0.2, 0.3, 0.6, 0.8], covariance=covariance, risk_aversion=1.0)
 
 
+HIGH = Instance("high correlation (+.9)", _like_synthetic(0.9, 1.0))
+"""Where the tangent of the simplex is nearly flat, so that everything takes long."""
+
 COMPARED = (
     Instance("synthetic", cb.problems.synthetic(10.0)),
     Instance("synthetic", cb.problems.synthetic(0.1)),
     Instance("negative correlation (-.2)", _like_synthetic(-0.2, 1.0)),
     Instance("positive correlation (+.3)", _like_synthetic(0.3, 1.0)),
+    HIGH,
     Instance("high correlation (+.9)", _like_synthetic(0.9, 10.0)),
     Instance("boundary optimum", _boundary()),
     Instance("ten options", _ten()),

@@ -31,7 +31,7 @@ from covbandit.tables import Table
 
 F64 = NDArray[np.float64]
 
-CHOOSE_SEED, CONFIRM_SEED = 7, 20_261_120
+CHOOSE_SEED, CONFIRM_SEED = 7, 20_261_220
 CHECKPOINTS = (50, 200, 1_000, 10_000, 100_000)
 STEEPEST = 0.9
 DEFAULT, ETE, EQUAL = "GradientTS", "MC-ETE", "equal weights"
@@ -65,7 +65,8 @@ VARIANTS = {
     "least sampling .25": fixed(least_sampling=0.25),
     "no shrinkage": fixed(least_sampling=1.0),
     "curvature sampling 0": fixed(curvature_sampling=0.0),
-    "curvature sampling .3": fixed(curvature_sampling=0.3),
+    "curvature sampling .25": fixed(curvature_sampling=0.25),
+    "curvature sampling 1": fixed(curvature_sampling=1.0),
     "prior 1": fixed(prior=1.0),
     "prior 2": fixed(prior=2.0),
     "prior 8": fixed(prior=8.0),

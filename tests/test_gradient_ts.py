@@ -10,6 +10,7 @@ import pytest
 
 import covbandit as cb
 from covbandit.environments import Gaussian
+from covbandit.learners.gradient_statistics import CENTRE, LOSS, MEAN, PULL_LOSS, UNIT, VARIANCE_MODEL
 
 
 def play(learner: cb.Learner, rewards: np.ndarray) -> np.ndarray:
@@ -72,6 +73,50 @@ def test_delayed_and_reordered_totals_are_fine() -> None:
             learner.tell(asked[k], float(asked[k] @ rewards[first + k]))
     late = [learner.ask(outstanding=k) for k in range(50)]
     assert np.mean([problem.gap(w) for w in late]) < 0.1 * problem.gap(np.full(3, 1 / 3)) + 0.02
+
+
+# Forced pulls ---------------------------------------------------------------------------------------------------------
+
+
+def pulls(learner: cb.GradientTS, rounds: int) -> np.ndarray:
+    """Which of the rounds to come ask for an option alone or for two half and half."""
+    asked = np.sort([learner.ask(outstanding=k) for k in range(rounds)], axis=1)[:, ::-1]
+    return np.asarray((asked[:, 0] == 1.0) | ((asked[:, 0] == 0.5) & (asked[:, 1] == 0.5)))
+
+
+def losses(learner: cb.GradientTS, actions: np.ndarray) -> np.ndarray:
+    """What actions lose against the best weights, by what is believed: in the units of the learner."""
+    s = learner._state
+    rho = learner.risk_aversion * s.v[UNIT, 0]
+
+    def utility(w: np.ndarray) -> float:
+        return float(w @ s.v[MEAN] - rho * w @ s.m[VARIANCE_MODEL] @ w)
+
+    return np.array([max(0.0, utility(s.v[CENTRE]) - utility(w)) for w in actions])
+
+
+def test_forced_pulls_cost_a_share_of_what_sampling_costs() -> None:
+    d, forced, count = 4, 0.8, 20_000
+    learner = make(d, 3.0, forced=forced)
+    play(learner, rewards_of(cb.problems.random(d, "positive", seed=6, risk_aversion=3.0), 3_000))
+    actions = np.array([(np.eye(d)[i] + np.eye(d)[j]) / 2 for i in range(d) for j in range(i, d)])
+    price = losses(learner, actions).mean()
+    assert learner._state.v[PULL_LOSS, 0] == pytest.approx(price, rel=1e-12)
+    asked = np.array([learner.ask(outstanding=k) for k in range(count)])
+    forced_now = pulls(learner, count)
+    sampled = losses(learner, asked[~forced_now]).mean()
+    assert learner._state.v[LOSS, 0] == pytest.approx(sampled, rel=0.5)  # by eight draws
+    half = 130 * len(actions)
+    phase = 1 - half * np.log((3_000 + count + half) / (3_000 + half)) / count  # the mean of t/(t + half)
+    share = forced * phase * learner._state.v[LOSS, 0] / price
+    assert 0.005 < share < 0.1
+    assert forced_now.mean() == pytest.approx(share, abs=4 * np.sqrt(share / count))
+
+
+def test_forced_pulls_may_be_left_out() -> None:
+    learner = make(4, 3.0, forced=0.0)
+    play(learner, rewards_of(cb.problems.random(4, "positive", seed=6, risk_aversion=3.0), 500))
+    assert not pulls(learner, 2_000).any()
 
 
 # Numbers of any size --------------------------------------------------------------------------------------------------
@@ -179,6 +224,7 @@ def test_too_many_options_are_refused() -> None:
         ("start_up", 1),
         ("start_radius", 1.5),
         ("forced", -0.1),
+        ("forced", 1.5),
         ("refresh", float("nan")),
         ("sampling", -1.0),
         ("least_sampling", 2.0),

@@ -28,6 +28,10 @@ INSTANCES: dict[str, tuple[cb.Problem, Environment]] = {
         cb.Problem(mean=SYNTHETIC_MEAN, covariance=equicorrelated(0.9), risk_aversion=10.0),
         Gaussian(),
     ),
+    "high correlation, little risk aversion": (
+        cb.Problem(mean=SYNTHETIC_MEAN, covariance=equicorrelated(0.9), risk_aversion=1.0),
+        Gaussian(),
+    ),
     "boundary": (
         cb.Problem(mean=[0.2, 0.6, 0.2, 0.5, -0.3], covariance=equicorrelated(-0.05), risk_aversion=1.0),
         Gaussian(),

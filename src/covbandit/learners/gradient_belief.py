@@ -17,6 +17,7 @@ from numba import types
 from covbandit.kernels.cholesky import cholesky, solve_cholesky
 from covbandit.kernels.compilation import kernel, separate
 from covbandit.kernels.counter_random import fill_normal, stream
+from covbandit.kernels.design_actions import add_action
 from covbandit.kernels.lapack import DECOMPOSITION_SLABS, decompose
 from covbandit.kernels.random_coefficients import call_solve_random_coefficients, pair_count, pair_index, unpack
 from covbandit.kernels.semidefinite_metric import METRIC_ROWS, call_project_in_metric
@@ -27,13 +28,16 @@ from covbandit.learners.gradient_statistics import (
     COVARIANCE_SAMPLE,
     CURVATURE,
     CURVATURE_SAMPLING,
+    DRAWS,
     INFORMATION,
+    LOSS,
     MEAN,
     MEAN_COVARIANCE,
     NEXT,
     NOISE,
     PAIRS,
     PULL,
+    PULL_LOSS,
     REFRESH,
     RISK_AVERSION,
     SAMPLING,
@@ -47,6 +51,7 @@ from covbandit.learners.gradient_statistics import (
     VALUES,
     VARIANCE_MODEL,
     WORK,
+    estimated_loss,
     excess,
     pair_slabs,
     prior_precisions,
@@ -59,11 +64,22 @@ _LEAST_SCALE = 1e-3  # an option's variance counts as at least this share of the
 _LEAST_VARIANCE = 1e-6  # and as this much, in units
 _LIFT = 0.05  # least eigenvalue of the correlations by which variances are predicted
 _LIFT_CURVATURE = 0.1  # and by which is decided
-_CURVATURE_RAMP = 2_000.0  # rounds until half of the curvature's variance is sampled: earlier, that costs too much
 _CURVATURE_DRAWS = 1_000  # where the random numbers for it begin, behind those for the gradient
+_PRICED_DRAWS = 8  # gradients by which the cost of sampling is estimated
+_FIRST_PRICED = 10_000  # where the random numbers for them begin
+_PHASE = 130.0  # rounds per pair of options after which exploring beyond the gradient is half phased in
 _PROJECTION_TOLERANCE = 1e-3  # the estimate itself is far less certain
 _PROJECTION_STEPS = 30
 _CENTRINGS = 3  # steps towards the best weights in each refresh
+
+
+@kernel()
+def phased_in(t: int, d: int) -> float:
+    """Return the share, in round t, of what explores beyond the gradient: sampled curvature and forced pulls.
+
+    In the first rounds it costs more than it brings.
+    """
+    return t / (t + _PHASE * pair_count(d))
 
 
 @kernel(numba.void(STATE_TYPE, types.int64))
@@ -130,6 +146,7 @@ def refresh(s: State, t: int) -> None:
             _tilt(s, shrinkage)
         gradient_covariance(s, s.v[CENTRE], inverse, s.m[NOISE])
         _factor_noise(s, max((1.0 - shrinkage), s.p[SHRINK]) * s.p[SAMPLING])
+        _price_exploration(s, t)
     s.v[NEXT, 0] = t + max(1.0, np.floor(s.p[REFRESH] * t))
 
 
@@ -175,7 +192,7 @@ def _sample_curvature(s: State, t: int, sigma: F64, inverse: F64, factor: F64, d
     if cholesky(factor) != 0:  # by rounding only: the estimate will do
         return
     fill_normal(stream(s.i[SEED], t), _CURVATURE_DRAWS, draws)
-    size = np.sqrt(0.5 * excess(s) * s.p[CURVATURE_SAMPLING] * t / (t + _CURVATURE_RAMP))
+    size = np.sqrt(0.5 * excess(s) * s.p[CURVATURE_SAMPLING] * phased_in(t, s.v.shape[1]))
     for k in range(n):
         for j in range(k + 1):
             sigma[k] += size * factor[k, j] * draws[j]
@@ -280,6 +297,38 @@ def maximize_tilted(s: State, tilt: F64, start: F64, w: F64) -> None:
         s.i[FIRST_INT:],
         iteration_limit(w.size),
     )
+
+
+@kernel()
+def play_sample(s: State, key: int, first: int, w: F64) -> None:
+    """Write the weights that are best for a gradient drawn from what is believed of it."""
+    d = w.size
+    z = s.v[DRAWS]
+    fill_normal(key, first, z)
+    for i in range(d):
+        s.v[SLOPE, i] = s.v[TILT, i]
+        for j in range(i + 1):
+            s.v[SLOPE, i] += s.m[NOISE, i, j] * z[j]
+    maximize_tilted(s, s.v[SLOPE], s.v[CENTRE], w)
+
+
+@kernel()
+def _price_exploration(s: State, t: int) -> None:
+    """Write what a sampled gradient and a forced pull are estimated to lose, on average."""
+    d = s.v.shape[1]
+    w = s.v[VALUES]
+    key = stream(s.i[SEED], t)
+    s.v[LOSS, 0] = 0.0
+    for k in range(_PRICED_DRAWS):
+        play_sample(s, key, _FIRST_PRICED + k * (d + 1), w)
+        s.v[LOSS, 0] += estimated_loss(s, w) / _PRICED_DRAWS
+    n = pair_count(d)
+    s.v[PULL_LOSS, 0] = 0.0
+    for k in range(n):
+        for i in range(d):
+            w[i] = 0.0
+        add_action(k, 1.0, w)
+        s.v[PULL_LOSS, 0] += estimated_loss(s, w) / n
 
 
 @kernel()

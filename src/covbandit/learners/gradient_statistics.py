@@ -47,9 +47,11 @@ UNIT = FIRST_ROW + 15  # 0 until the first estimate
 SQUARES = FIRST_ROW + 16  # sum of (r²/v - 1)² over the rounds after it
 ROUNDS = FIRST_ROW + 17  # their number
 NEXT = FIRST_ROW + 18  # the round for which the estimates are made anew
+LOSS = FIRST_ROW + 19  # what a round with a sampled gradient is estimated to lose
+PULL_LOSS = FIRST_ROW + 20  # and a forced pull
 ROWS = (
     *("sum", "mean", "tilt", "centre", "prior_variance"),
-    *("origin", "unit", "squares", "rounds", "next_refresh"),
+    *("origin", "unit", "squares", "rounds", "next_refresh", "loss", "pull_loss"),
 )
 
 WORK = 0  # scratch slabs
@@ -206,6 +208,20 @@ def absorb_total(s: State, w: F64, y: float) -> None:
     s.v[SQUARES, 0] += (residual * residual / variance - 1.0) ** 2
     s.v[ROUNDS, 0] += 1.0
     add_total(w, x, expected + residual, variance, s.m[INFORMATION], s.v[SUM], G, H, h)
+
+
+@kernel()
+def estimated_loss(s: State, w: F64) -> float:
+    """Return how much less utility weights w have than the centre, by the estimates; 0 if they have more."""
+    d = w.size
+    rho = s.p[RISK_AVERSION] * s.v[UNIT, 0]
+    total = 0.0
+    for i in range(d):
+        slope = s.v[MEAN, i]
+        for j in range(d):
+            slope -= rho * s.m[VARIANCE_MODEL, i, j] * (w[j] + s.v[CENTRE, j])
+        total += slope * (s.v[CENTRE, i] - w[i])
+    return max(total, 0.0)
 
 
 @kernel()

@@ -9,26 +9,24 @@ import numpy as np
 from covbandit import validation
 from covbandit.errors import Unsupported
 from covbandit.kernels.compilation import kernel
-from covbandit.kernels.counter_random import fill_normal, stream, uniform
+from covbandit.kernels.counter_random import stream, uniform
 from covbandit.kernels.design_actions import add_action
 from covbandit.kernels.random_coefficients import pair_count
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.explanation import STANDARD_ERROR, Estimates
-from covbandit.learners.gradient_belief import call_refresh, maximize_tilted
+from covbandit.learners.gradient_belief import call_refresh, phased_in, play_sample
 from covbandit.learners.gradient_statistics import (
     CENTRE,
     COVARIANCE,
-    DRAWS,
     FORCED,
+    LOSS,
     MEAN,
     MEAN_COVARIANCE,
     NEXT,
-    NOISE,
     ORIGIN,
-    SLOPE,
+    PULL_LOSS,
     START_RADIUS,
     START_UP,
-    TILT,
     UNIT,
     absorb_total,
     begin,
@@ -40,15 +38,8 @@ from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, HOLD_ROUNDS, SE
 MOST_OPTIONS = 64
 """More would take too much memory, which grows like d⁴."""
 
-_FORCED_RADIUS = 0.5  # a forced pull goes half the way from the best weights to a design action
-
-
-@kernel()
-def _pull(s: State, k: int, row: int, radius: float, w: F64) -> None:
-    """Write weights part of the way from those in a row to the k-th design action."""
-    for i in range(w.size):
-        w[i] = (1.0 - radius) * s.v[row, i]
-    add_action(k, radius, w)
+_LEAST_FORCED = 0.2  # of `forced`/√t: this often a pull is forced, whatever the estimates say
+_MOST_FORCED = 0.1
 
 
 @kernel()
@@ -57,7 +48,20 @@ def _tour(s: State, k: int, w: F64) -> None:
     n = pair_count(w.size)
     tours = np.ceil(s.p[START_UP] / n)
     tour = min((k - 1) // n + 1.0, tours)
-    _pull(s, (k - 1) % n, START, s.p[START_RADIUS] * tour / tours, w)
+    radius = s.p[START_RADIUS] * tour / tours
+    for i in range(w.size):
+        w[i] = (1.0 - radius) * s.v[START, i]
+    add_action((k - 1) % n, radius, w)
+
+
+@kernel()
+def _forced_share(s: State, t: int) -> float:
+    """Return how probable a forced pull is: together they may cost a share of what sampling does."""
+    least = _LEAST_FORCED * s.p[FORCED] / np.sqrt(t)
+    if s.v[PULL_LOSS, 0] == 0.0:
+        return float(least)
+    affordable = s.p[FORCED] * phased_in(t, s.v.shape[1]) * s.v[LOSS, 0] / s.v[PULL_LOSS, 0]
+    return float(max(least, min(affordable, _MOST_FORCED)))
 
 
 @kernel(DECIDE)
@@ -71,16 +75,12 @@ def _decide(s: State, t: int, w: F64) -> None:
         _tour(s, after, w)
         return
     key = stream(s.i[SEED], t)
-    if uniform(key, 0) < s.p[FORCED] / np.sqrt(t):
-        _pull(s, int(uniform(key, 1) * pair_count(d)), CENTRE, _FORCED_RADIUS, w)
+    if uniform(key, 0) < _forced_share(s, t):
+        for i in range(d):
+            w[i] = 0.0
+        add_action(int(uniform(key, 1) * pair_count(d)), 1.0, w)
         return
-    z = s.v[DRAWS]
-    fill_normal(key, 2, z)
-    for i in range(d):
-        s.v[SLOPE, i] = s.v[TILT, i]
-        for j in range(i + 1):
-            s.v[SLOPE, i] += s.m[NOISE, i, j] * z[j]
-    maximize_tilted(s, s.v[SLOPE], s.v[CENTRE], w)
+    play_sample(s, key, 2, w)
 
 
 @kernel(ABSORB)
@@ -125,8 +125,9 @@ class GradientTS(Learner):
 
     * **Start-up**: tours of the surroundings of equal weights, or of the weights to `hold`: an eighth of the way
       towards each option and each pair half and half, then a quarter, three eighths, half of the way.
-    * **Forced pulls**, with probability ``forced``/√t, go half the way from the best weights to a design action.
-      Without them an estimate that is wrong with confidence may never be found out.
+    * **Forced pulls** of random design actions: an option alone, or two half and half. They are as frequent as
+      costs the share ``forced`` of what sampling costs, by the estimates, and never much rarer than 1/√t. Without
+      them an estimate that is wrong with confidence may never be found out.
     * **Shrinkage** towards the start weights: as much of the gradient there as noise alone would show is not believed
       (James and Stein), and exploration is reduced to as little as ``least_sampling`` of the variance. It pays where
       equal weights are nearly best, and ends where they are not.
@@ -148,7 +149,7 @@ class GradientTS(Learner):
     start_radius : float
         How far the last tour goes from the start weights towards design actions, 1 being all the way.
     forced : float
-        Scales the probability of a forced pull.
+        What forced pulls may cost, as a share of what sampling costs.
     refresh : float
         Estimates are made anew after this share of the rounds so far (at first, after every round).
     sampling : float
@@ -188,11 +189,11 @@ class GradientTS(Learner):
         risk_aversion: float,
         start_up: int | None = None,
         start_radius: float = 0.5,
-        forced: float = 0.2,
+        forced: float = 0.25,
         refresh: float = 0.005,
         sampling: float = 0.7,
         least_sampling: float = 0.5,
-        curvature_sampling: float = 1.0,
+        curvature_sampling: float = 0.5,
         prior: float = 4.0,
         clip: float = 3.0,
         options: Sequence[str] | None = None,
@@ -203,7 +204,7 @@ class GradientTS(Learner):
         d = validation.as_count(n_options, "n_options", 1)
         self.start_up = None if start_up is None else validation.as_count(start_up, "start_up", 2)
         self.start_radius = validation.as_share(start_radius, "start_radius")
-        self.forced = validation.as_not_negative(forced, "forced")
+        self.forced = validation.as_share(forced, "forced")
         self.refresh = validation.as_share(refresh, "refresh")
         self.sampling = validation.as_not_negative(sampling, "sampling")
         self.least_sampling = validation.as_share(least_sampling, "least_sampling")
