@@ -7,8 +7,9 @@
 the instances of `full_bandit_instances.py` and 12 random ones, with the worst instance, and the worst replication as a
 multiple of the default's worst.
 *confirm* plays the default on 24 other random instances beside MC-ETE and equal weights, and on twenty options, on
-fresh seeds; it asks for less regret than MC-ETE's on average from T = 1,000 on and for no replication whose regret
-grows with a log-log slope above .9 in the last decade while it has paid more than equal weights.
+fresh seeds; it asks for less regret than MC-ETE's on average from T = 1,000 on and for no replication that is stuck:
+one that grows with a log-log slope above .9 in the last decade and has paid more than MC-ETE on average. The slope
+alone says little where next to nothing was paid before; how many have it is printed.
 
 Both print a line per instance as they go.
 """
@@ -31,7 +32,7 @@ from covbandit.tables import Table
 
 F64 = NDArray[np.float64]
 
-CHOOSE_SEED, CONFIRM_SEED = 7, 20_261_220
+CHOOSE_SEED, CONFIRM_SEED = 7, 20_261_222
 CHECKPOINTS = (50, 200, 1_000, 10_000, 100_000)
 STEEPEST = 0.9
 DEFAULT, ETE, EQUAL = "GradientTS", "MC-ETE", "equal weights"
@@ -60,9 +61,10 @@ VARIANTS = {
     "refresh .02": fixed(refresh=0.02),
     "refresh .05": fixed(refresh=0.05),
     "sampling .5": fixed(sampling=0.5),
-    "sampling 1": fixed(sampling=1.0),
+    "sampling .7": fixed(sampling=0.7),
     "sampling 1.4": fixed(sampling=1.4),
-    "least sampling .25": fixed(least_sampling=0.25),
+    "least sampling .2": fixed(least_sampling=0.2),
+    "least sampling .5": fixed(least_sampling=0.5),
     "no shrinkage": fixed(least_sampling=1.0),
     "curvature sampling 0": fixed(curvature_sampling=0.0),
     "curvature sampling .25": fixed(curvature_sampling=0.25),
@@ -138,10 +140,10 @@ def choose(quick: bool, horizon: int, only: list[str]) -> dict[str, Any]:
     return {"table": [dict(zip(columns, row, strict=True)) for row in rows]}
 
 
-def stuck(ours: F64, equal: F64) -> int:
-    """Count replications that still grow nearly linearly at last and have paid more than equal weights."""
-    slope = np.log10(np.maximum(ours[:, -1], 1e-9) / np.maximum(ours[:, -2], 1e-9))
-    return int(((slope > STEEPEST) & (ours[:, -1] > equal[:, -1])).sum())
+def steep(regret: F64) -> NDArray[np.bool_]:
+    """Return which replications still grow nearly linearly in the last decade."""
+    slope = np.log10(np.maximum(regret[:, -1], 1e-9) / np.maximum(regret[:, -2], 1e-9))
+    return np.asarray(slope > STEEPEST)
 
 
 def confirm(quick: bool, horizon: int) -> dict[str, Any]:
@@ -168,19 +170,22 @@ def confirm(quick: bool, horizon: int) -> dict[str, Any]:
         rows.append([other, *np.exp(np.mean(logs, axis=0)).tolist()])
     rows.append([f"{ETE}, twenty options", *(runs[-1][DEFAULT].mean(axis=0) / runs[-1][ETE].mean(axis=0)).tolist()])
     print(Table(columns, rows, f"On average over {len(runs)} instances, {replications} replications each"))
-    count = sum(stuck(run[DEFAULT], run[EQUAL]) for run in runs)
+    count = sum(int(steep(run[DEFAULT]).sum()) for run in runs)
+    stuck = sum(int((steep(run[DEFAULT]) & (run[DEFAULT][:, -1] > run[ETE][:, -1].mean())).sum()) for run in runs)
+    print(f"replications with a slope above {STEEPEST:g} in the last decade: {count} of {len(runs) * replications}")
     against = [float((run[DEFAULT].max(axis=0) / run[ETE].max(axis=0))[-1]) for run in runs]
     print(f"worst replication over MC-ETE's worst at T = {horizon:,}: {max(against):.2f} at most, over the instances")
     late = [rows[0][1 + checkpoints.index(t)] for t in checkpoints if t >= 1_000]
     verdicts = {
         "less regret than MC-ETE on average from T = 1,000 on": all(float(str(ratio)) < 1 for ratio in late),
-        f"no replication with a slope above {STEEPEST:g} that pays more than equal weights": count == 0,
+        "none of these has paid more than MC-ETE does on average": stuck == 0,
     }
     for requirement, met in verdicts.items():
         print(f"{'met' if met else 'MISSED'}: {requirement}")
     return {
         "ratios": [dict(zip(columns, row, strict=True)) for row in rows],
-        "stuck": count,
+        "steep": count,
+        "stuck": stuck,
         "worst": against,
         "verdicts": verdicts,
     }
