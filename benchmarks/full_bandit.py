@@ -3,7 +3,7 @@
     python benchmarks/full_bandit.py [--quick] [--out FILE.json]
 
 Speed is measured first, in one process and on one thread, in CPU time; run it on a machine that does nothing else.
-Regret then uses all cores; it takes about a quarter of an hour on two.
+Regret then uses all cores; it takes about ten minutes on two.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ MOST_OPTIONS = 64
 """More would take too much memory, which grows like d⁴."""
 
 _LEAST_FORCED = 0.2  # of `forced`/√t: this often a pull is forced, whatever the estimates say
-_MOST_FORCED = 0.1
+_MOST_FORCED = 0.1  # nor more often than this: the price itself is only estimated
 
 
 @kernel()
@@ -126,8 +126,8 @@ class GradientTS(Learner):
     * **Start-up**: tours of the surroundings of equal weights, or of the weights to `hold`: an eighth of the way
       towards each option and each pair half and half, then a quarter, three eighths, half of the way.
     * **Forced pulls** of random design actions: an option alone, or two half and half. They are as frequent as
-      costs the share ``forced`` of what sampling costs, by the estimates, and never much rarer than 1/√t. Without
-      them an estimate that is wrong with confidence may never be found out.
+      costs the share ``forced`` of what sampling costs, by the estimates, and never rarer than ``forced``/5√t.
+      Without them an estimate that is wrong with confidence may never be found out.
     * **Shrinkage** towards the start weights: as much of the gradient there as noise alone would show is not believed
       (James and Stein), and exploration is reduced to as little as ``least_sampling`` of the variance. It pays where
       equal weights are nearly best, and ends where they are not.
