@@ -44,6 +44,10 @@ class MissingExtra(CovbanditError, ImportError):
     """An optional dependency is needed; the message names the extra to install."""
 
 
+class Unreachable(CovbanditError, ConnectionError):
+    """A cluster or server that does not answer; the message says how to start one."""
+
+
 class AssumptionWarning(UserWarning):
     """What was observed contradicts what a learner assumes; it goes on, without its guarantees."""
 
@@ -54,7 +58,8 @@ class Interrupted(CovbanditError, KeyboardInterrupt):
     Attributes
     ----------
     partial : SimulationResult or None
-        The finished replications, or None if there are none. Pass it to ``simulate(..., resume=partial)``.
+        The finished replications, or None if there are none. Pass it to ``simulate(..., resume=partial)``; with a
+        journal that is not needed.
     """
 
     def __init__(self, message: str, partial: object = None) -> None:

@@ -13,7 +13,6 @@ Four facts about Numba shape this file.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import threading
@@ -25,6 +24,7 @@ import numba
 from numba.core import config as _numba_config
 
 from covbandit.kernels.symbols import define, define_as_fatal, stand_in_for
+from covbandit.sources import source_hash
 
 config: Any = _numba_config  # its attributes are made at run time
 P = ParamSpec("P")
@@ -35,7 +35,7 @@ UNROLLED = 5
 as an argument and are called with this constant where it is the size: once inlined, their loops are unrolled, a fifth
 of a round's time. Other sizes share the general code; a copy per size would cost every user a second of compilation."""
 
-_ROOMS_WITH_KERNELS = ("kernels", "learners", "simulation")
+_HOLD_KERNELS = ("kernels", "learners", "simulation/driver.py")
 _lock = threading.RLock()
 _signatures: dict[int, Any] = {}
 _kernels: list[Any] = []
@@ -44,16 +44,6 @@ _not_kept: set[int] = set()  # those for which no folder on disk is writable
 _callbacks: dict[int, Any] = {}
 _separate: dict[int, Any] = {}  # dispatchers that are called by symbol, by the id of what stands for them in kernels
 _symbols: set[str] = set()
-
-
-def _source_hash() -> str:
-    package = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256()
-    for room in _ROOMS_WITH_KERNELS:
-        for path in sorted((package / room).rglob("*.py")):
-            digest.update(path.name.encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _user_cache() -> Path:
@@ -68,7 +58,7 @@ def cache_directory() -> Path:
     """Return the folder in which compiled kernels of exactly these sources are kept."""
     root = os.environ.get("NUMBA_CACHE_DIR")
     base = Path(root) if root else _user_cache() / "covbandit"
-    return base / f"covbandit-{_source_hash()}"
+    return base / f"covbandit-{source_hash(_HOLD_KERNELS)}"
 
 
 _directory = cache_directory()

@@ -2,5 +2,6 @@
 
 from covbandit.simulation.result import SimulationResult
 from covbandit.simulation.run import simulate
+from covbandit.simulation.workers import dask_workers
 
-__all__ = ["SimulationResult", "simulate"]
+__all__ = ["SimulationResult", "dask_workers", "simulate"]

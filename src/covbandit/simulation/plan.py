@@ -21,8 +21,21 @@ from covbandit.errors import InvalidInput
 from covbandit.learners import Learner
 from covbandit.learners.files import class_name, plain
 from covbandit.problem import Problem
+from covbandit.sources import source_hash
 
 I64 = NDArray[np.int64]
+
+# What may change the numbers of a simulation without changing its specification.
+_DETERMINE_NUMBERS = (
+    "aggregate",
+    "environments",
+    "kernels",
+    "learners",
+    "maximization",
+    "problem.py",
+    "simulation/driver.py",
+    "simulation/engine.py",
+)
 
 
 @dataclass(frozen=True)
@@ -51,8 +64,9 @@ class Plan:
         }
 
     def fingerprint(self) -> str:
-        """Return eight letters that tell specifications apart, for names of files."""
-        return hashlib.sha256(json.dumps(self.specification(), sort_keys=True).encode()).hexdigest()[:8]
+        """Return eight letters that tell specifications, and the versions they ran on, apart: for names of files."""
+        determined_by = json.dumps([self.specification(), versions()], sort_keys=True)
+        return hashlib.sha256(determined_by.encode()).hexdigest()[:8]
 
 
 def as_plan(
@@ -79,10 +93,24 @@ def as_plan(
     )
 
 
+def difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """Return which entry of two specifications differs first, and how; nothing if none does."""
+    for key in {**here, **there}:
+        if json.dumps(there.get(key), sort_keys=True) != json.dumps(here.get(key), sort_keys=True):
+            return f"{key} differs ({_short(there.get(key))} there, {_short(here.get(key))} here)"
+    return ""
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 def versions() -> dict[str, str]:
     """Return the versions on which bits may depend."""
     return {
         "covbandit": __version__,
+        "sources": source_hash(_DETERMINE_NUMBERS),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,

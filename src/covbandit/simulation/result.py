@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from covbandit.atomic import replacing
 from covbandit.errors import InvalidInput, StateFileError
 from covbandit.simulation.engine import Replication
+from covbandit.simulation.plan import difference
 from covbandit.simulation.statistics import Interval, half_width, log_slope, paired_ratio
 from covbandit.tables import Table, data_frame
 
@@ -171,14 +173,20 @@ class SimulationResult:
             Replication(int(index), self.regret[:, k], self.weights[:, k]) for k, index in enumerate(self.replications)
         ]
 
+    def select(self, replications: Sequence[int]) -> SimulationResult:
+        """Return some of the replications, in the order given."""
+        known = self.replications.tolist()
+        lost = [r for r in replications if r not in known]
+        if lost:
+            raise InvalidInput(f"there is no replication {lost[0]}; there are {len(known)}")
+        at = [known.index(r) for r in replications]
+        return replace(self, regret=self.regret[:, at], weights=self.weights[:, at], replications=self.replications[at])
+
     def require_same(self, specification: dict[str, Any]) -> None:
         """Raise, naming what differs, unless another simulation has the same specification."""
-        for key, value in specification.items():
-            if json.dumps(self.specification[key], sort_keys=True) != json.dumps(value, sort_keys=True):
-                raise InvalidInput(
-                    f"these replications belong to another simulation: {key} differs "
-                    f"({_short(self.specification[key])} there, {_short(value)} here)"
-                )
+        differs = difference(self.specification, specification)
+        if differs:
+            raise InvalidInput(f"these replications belong to another simulation: {differs}")
 
     def merge(self, other: SimulationResult) -> SimulationResult:
         """Return the replications of two runs of the same simulation together; none may be in both."""
@@ -240,8 +248,3 @@ class SimulationResult:
             if isinstance(error, StateFileError):
                 raise
             raise StateFileError(f"{path} is truncated or not a simulation result: {error}") from None
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."

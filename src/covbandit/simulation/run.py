@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from queue import Empty, SimpleQueue
+from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from covbandit import validation
 from covbandit.environments import Environment
 from covbandit.errors import AssumptionWarning, Interrupted
-from covbandit.kernels.compilation import ready
 from covbandit.learners import Learner
 from covbandit.problem import Problem
-from covbandit.simulation.driver import play
-from covbandit.simulation.engine import Replication, run_replication
+from covbandit.simulation.engine import Replication
+from covbandit.simulation.journal import Journal
 from covbandit.simulation.plan import Plan, as_plan, versions
 from covbandit.simulation.result import SimulationResult
-
-I64 = NDArray[np.int64]
+from covbandit.simulation.workers import run_replications
 
 _PROGRESS_AFTER = 1.0  # seconds; shorter runs show no bar
 
@@ -42,6 +39,7 @@ def simulate(
     *,
     progress: bool | None = None,
     resume: SimulationResult | None = None,
+    journal: str | Path | None = None,
 ) -> SimulationResult:
     """Let learners play a problem and measure their regret.
 
@@ -63,7 +61,8 @@ def simulate(
     seed : int
         Replication r draws from ``SeedSequence(seed, spawn_key=(r,))``.
     workers : int or concurrent.futures.Executor, optional
-        Threads, by default one per core; or any executor, for example a ProcessPoolExecutor.
+        Threads, by default one per core; or any executor, for example a ProcessPoolExecutor, or that of a Dask cluster
+        (`covbandit.simulation.dask_workers`).
     environment : Environment, optional
         Where rewards come from; Gaussian by default.
     checkpoints : array of int, optional
@@ -72,6 +71,9 @@ def simulate(
         Whether to show a progress bar on standard error; by default on a terminal, after a second.
     resume : SimulationResult, optional
         Replications already done, for example ``Interrupted.partial``; only the others are run.
+    journal : str or Path, optional
+        A file that keeps every replication as it finishes. The same call continues from it: after Ctrl-C, after a
+        crash, after kill -9; or with more replications.
 
     Returns
     -------
@@ -91,26 +93,58 @@ def simulate(
     ((1, 4), 1000)
     """
     plan = as_plan(problem, learners, horizon, seed, environment, checkpoints)
-    wanted = range(validation.as_count(replications, "replications", 1))
+    count = validation.as_count(replications, "replications", 1)
+    with _bar(plan.horizon * len(plan.learners) * count, progress) as update:
+        return run_plan(plan, count, workers, update, resume, journal)
+
+
+def run_plan(
+    plan: Plan,
+    replications: int,
+    workers: int | Executor | None = None,
+    update: Callable[[int], None] = lambda steps: None,
+    resume: SimulationResult | None = None,
+    journal: str | Path | None = None,
+) -> SimulationResult:
+    """Run the replications of a plan that are not in `resume` or the journal yet; see `simulate`.
+
+    `update` is told how many of all learner-rounds have been played, those of earlier runs included.
+    """
+    wanted = range(replications)
     done: dict[int, Replication] = {}
     if resume is not None:
         resume.require_same(plan.specification())
         done = {r.index: r for r in resume.split() if r.index in wanted}
-    missing = [r for r in wanted if r not in done]
-    steps = np.zeros(len(wanted), dtype=np.int64)
-    steps[list(done)] = plan.horizon * len(plan.learners)
-    try:
-        if missing:
-            _run(plan, missing, workers, steps, progress, done)
-    except KeyboardInterrupt:
-        partial = _collect(plan, done) if done else None
-        raise Interrupted(
-            f"interrupted with {len(done)} of {len(wanted)} replications finished; to continue, catch "
-            "covbandit.errors.Interrupted as e and call simulate with the same arguments and resume=e.partial",
-            partial,
-        ) from None
+    kept = None if journal is None else Journal(journal, plan)
+    with kept or nullcontext():
+        if kept is not None:
+            done |= {index: r for index, r in kept.done.items() if index in wanted}
+        before = len(done) * plan.horizon * len(plan.learners)
+
+        def finished(replication: Replication) -> None:
+            if kept is not None:
+                kept.add(replication)
+            done[replication.index] = replication
+
+        update(before)
+        missing = [r for r in wanted if r not in done]
+        try:
+            if missing:
+                run_replications(plan, missing, workers, finished, lambda steps: update(before + steps))
+        except KeyboardInterrupt:
+            partial = _collect(plan, done) if done else None
+            raise Interrupted(_how_to_continue(len(done), replications, journal), partial) from None
     _warn(plan, done)
     return _collect(plan, done)
+
+
+def _how_to_continue(done: int, replications: int, journal: str | Path | None) -> str:
+    if journal is not None:
+        return f"interrupted: {done} of {replications} replications are kept in {journal}; the same call continues"
+    return (
+        f"interrupted with {done} of {replications} replications finished; to continue, catch "
+        "covbandit.errors.Interrupted as e and call simulate with the same arguments and resume=e.partial"
+    )
 
 
 def _warn(plan: Plan, done: dict[int, Replication]) -> None:
@@ -119,7 +153,7 @@ def _warn(plan: Plan, done: dict[int, Replication]) -> None:
         doubts = [(r, done[r].doubts[k]) for r in sorted(done) if done[r].doubts and done[r].doubts[k]]
         if doubts:
             where = f"in {len(doubts)} of {len(done)} replications, first in {doubts[0][0]}"
-            warnings.warn(f"learner {name!r}, {where}: {doubts[0][1]}", AssumptionWarning, stacklevel=3)
+            warnings.warn(f"learner {name!r}, {where}: {doubts[0][1]}", AssumptionWarning, stacklevel=4)
 
 
 def _collect(plan: Plan, done: dict[int, Replication]) -> SimulationResult:
@@ -131,81 +165,6 @@ def _collect(plan: Plan, done: dict[int, Replication]) -> SimulationResult:
         specification=plan.specification(),
         versions=versions(),
     )
-
-
-def _run(
-    plan: Plan,
-    missing: list[int],
-    workers: int | Executor | None,
-    steps: I64,
-    progress: bool | None,
-    done: dict[int, Replication],
-) -> None:
-    """Run the missing replications and enter each into `done` as it finishes."""
-    _compile(plan)
-    stop = np.zeros(1, dtype=np.int64)
-    whole = plan.horizon * len(plan.learners)
-    with _bar(whole * len(steps), progress) as update:
-        if isinstance(workers, Executor):
-            slots = getattr(workers, "_max_workers", None) or os.cpu_count() or 1
-            batch = max(1, min(8, len(missing) // (4 * slots)))
-            batches = [missing[k : k + batch] for k in range(0, len(missing), batch)]
-            futures = [workers.submit(_run_batch, plan, indices) for indices in batches]
-            _gather(futures, stop, steps, whole, done, update)
-            return
-        count = (os.cpu_count() or 1) if workers is None else validation.as_count(workers, "workers", 1)
-        with ThreadPoolExecutor(min(count, len(missing)), thread_name_prefix="covbandit") as pool:
-            futures = [pool.submit(_run_one, plan, r, stop, steps) for r in missing]
-            _gather(futures, stop, steps, whole, done, update)
-
-
-def _compile(plan: Plan) -> None:
-    """Compile before threads start: they would only wait for each other."""
-    for learner in plan.learners.values():
-        if learner.compiled:
-            ready(play)
-            ready(learner._kernel("_decide_kernel"))
-            ready(learner._kernel("_absorb_kernel"))
-
-
-def _run_one(plan: Plan, index: int, stop: I64, steps: I64) -> list[Replication]:
-    return [run_replication(plan, index, stop, steps)]
-
-
-def _run_batch(plan: Plan, indices: list[int]) -> list[Replication]:
-    return [run_replication(plan, index) for index in indices]
-
-
-def _gather(
-    futures: list[Future[list[Replication]]],
-    stop: I64,
-    steps: I64,
-    whole: int,
-    done: dict[int, Replication],
-    update: Callable[[int], None],
-) -> None:
-    """Enter replications as they finish; on Ctrl-C or an error stop the others, at once where the flag reaches them."""
-    # A queue, not concurrent.futures.wait: that locks all futures in turn, and Ctrl-C in between leaves them locked.
-    finished: SimpleQueue[Future[list[Replication]]] = SimpleQueue()
-    missing = len(futures)
-    try:
-        for future in futures:
-            future.add_done_callback(finished.put)
-        while missing:
-            with suppress(Empty):
-                for replication in finished.get(timeout=0.1).result():
-                    done[replication.index] = replication
-                    steps[replication.index] = whole
-                missing -= 1
-            update(int(steps.sum()))
-    except BaseException:
-        stop[0] = 1
-        for future in futures:
-            future.cancel()
-        for future in futures:  # keep what finished meanwhile
-            if future.done() and not future.cancelled() and future.exception() is None:
-                done |= {replication.index: replication for replication in future.result()}
-        raise
 
 
 @contextmanager

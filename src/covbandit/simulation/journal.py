@@ -1,0 +1,139 @@
+"""Finished replications on disk, appended one by one: what was computed outlives Ctrl-C, a crash and kill -9.
+
+A line that names the format, then records, each a length, a checksum and so many bytes. The first is a header in JSON,
+which says which simulation the others belong to; every other holds one replication as an NPZ archive. A torn record at
+the end, all that a killed process can leave behind, is cut off when the file is opened again.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import zlib
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from covbandit.errors import InvalidInput, StateFileError
+from covbandit.simulation.engine import Replication
+from covbandit.simulation.plan import Plan, difference, versions
+
+_FORMAT = b"covbandit journal 1\n"
+_PREFIX = struct.Struct("<QI")
+
+
+class Journal:
+    """The finished replications of one simulation, in a file that grows as they finish.
+
+    Parameters
+    ----------
+    path : str or Path
+        Created if it does not exist. A file of another simulation, or one written by other versions of the software
+        (which may differ in the last bits), is refused and left as it is.
+    plan : Plan
+        The simulation.
+    """
+
+    def __init__(self, path: str | Path, plan: Plan) -> None:
+        self.path = Path(path)
+        self.done: dict[int, Replication] = {}
+        try:
+            self._file = self.path.open("r+b" if self.path.exists() else "x+b")
+        except OSError as error:
+            raise StateFileError(f"cannot write {self.path}: {error.strerror or error}") from None
+        try:
+            self._read(plan)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def _read(self, plan: Plan) -> None:
+        begun = self._file.read(len(_FORMAT))
+        if not _FORMAT.startswith(begun):
+            raise StateFileError(f"{self.path} is not a journal that this covbandit reads: choose another file")
+        header = _next_record(self._file)
+        if header is None:  # new, or killed before its header was written
+            self._file.seek(0)
+            self._file.truncate()
+            self._write(_FORMAT + _as_record(json.dumps(_header(plan)).encode()))
+            return
+        _require_same(self.path, json.loads(header), plan)
+        end = self._file.tell()
+        while (record := _next_record(self._file)) is not None:
+            replication = _unpack(record)
+            self.done[replication.index] = replication
+            end = self._file.tell()
+        self._file.seek(end)
+        self._file.truncate()
+
+    def add(self, replication: Replication) -> None:
+        """Append a replication; when this returns it is on disk."""
+        buffer = io.BytesIO()
+        np.savez(
+            buffer,
+            index=np.int64(replication.index),
+            regret=replication.regret,
+            weights=replication.weights,
+            doubts=np.array(json.dumps(replication.doubts)),
+        )
+        self._write(_as_record(buffer.getvalue()))
+        self.done[replication.index] = replication
+
+    def _write(self, content: bytes) -> None:
+        try:
+            self._file.write(content)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise StateFileError(f"cannot write {self.path}: {error.strerror or error}") from None
+
+
+def _header(plan: Plan) -> dict[str, Any]:
+    return {"specification": plan.specification(), "versions": versions()}
+
+
+def _as_record(payload: bytes) -> bytes:
+    return _PREFIX.pack(len(payload), zlib.crc32(payload)) + payload
+
+
+def _next_record(file: BinaryIO) -> bytes | None:
+    """Return the next record, or None where the file ends or is torn."""
+    prefix = file.read(_PREFIX.size)
+    if len(prefix) < _PREFIX.size:
+        return None
+    length, checksum = _PREFIX.unpack(prefix)
+    if length > os.fstat(file.fileno()).st_size:
+        return None
+    payload = file.read(length)
+    return payload if len(payload) == length and zlib.crc32(payload) == checksum else None
+
+
+def _require_same(path: Path, header: dict[str, Any], plan: Plan) -> None:
+    differs = difference(header["specification"], plan.specification())
+    if differs:
+        raise InvalidInput(f"the replications in {path} belong to another simulation: {differs}; choose another file")
+    changed = difference(header["versions"], versions())
+    if changed:
+        raise InvalidInput(
+            f"the replications in {path} were computed by other software, whose last bits may differ: {changed}; "
+            "choose another file"
+        )
+
+
+def _unpack(record: bytes) -> Replication:
+    with np.load(io.BytesIO(record), allow_pickle=False) as stored:
+        return Replication(
+            int(stored["index"]), stored["regret"], stored["weights"], tuple(json.loads(str(stored["doubts"])))
+        )

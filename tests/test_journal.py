@@ -1,0 +1,130 @@
+"""Finished replications on disk: whatever cuts the file off, what was whole before is found again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import covbandit as cb
+from covbandit.errors import InvalidInput, StateFileError
+from covbandit.simulation import plan as plan_module
+from covbandit.simulation import run as run_module
+
+LEARNERS = {"it": cb.MCEmpirical(n_options=5, risk_aversion=0.1), "equal": cb.FixedWeights(n_options=5)}
+
+
+def _simulate(journal: Path | None, replications: int = 4, **changes: Any) -> cb.SimulationResult:
+    return cb.simulate(
+        cb.problems.synthetic(),
+        LEARNERS,
+        **{"horizon": 50, "seed": 3, **changes},
+        replications=replications,
+        journal=journal,
+    )
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The replications that are really computed, in the order in which they are asked for."""
+    seen: list[int] = []
+    genuine = run_module.run_replications
+
+    def spy(plan: Any, missing: list[int], *rest: Any) -> None:
+        seen.extend(missing)
+        genuine(plan, missing, *rest)
+
+    monkeypatch.setattr(run_module, "run_replications", spy)
+    return seen
+
+
+def test_the_same_call_continues(tmp_path: Path, computed: list[int]) -> None:
+    journal = tmp_path / "it.journal"
+    whole = _simulate(None, 6)
+    computed.clear()
+    _simulate(journal, 4)
+    assert computed == [0, 1, 2, 3]
+    again = _simulate(journal, 6)
+    assert computed == [0, 1, 2, 3, 4, 5]
+    assert np.array_equal(again.regret, whole.regret)
+    assert np.array_equal(again.weights, whole.weights)
+    assert np.array_equal(_simulate(journal, 3).regret, whole.regret[:, :3])
+    assert len(computed) == 6
+
+
+def test_a_file_cut_off_anywhere_loses_the_torn_replication_only(tmp_path: Path, computed: list[int]) -> None:
+    journal = tmp_path / "it.journal"
+    whole = _simulate(journal, 4)
+    content = journal.read_bytes()
+    header = len(content) - 4 * _record_length(tmp_path)
+    rng = np.random.default_rng(5)
+    cuts = [0, 3, 19, 25, header - 1, header, header + 5, len(content) - 1, *rng.integers(0, len(content), 12).tolist()]
+    for cut in cuts:
+        journal.write_bytes(content[:cut])
+        computed.clear()
+        again = _simulate(journal, 4)
+        left = max(0, (cut - header) // _record_length(tmp_path))
+        assert len(computed) == 4 - left, cut
+        assert np.array_equal(again.regret, whole.regret)
+        assert np.array_equal(_simulate(journal, 4).weights, whole.weights)
+        assert len(computed) == 4 - left, cut
+
+
+def _record_length(folder: Path) -> int:
+    sizes = []
+    for count in (1, 2):
+        path = folder / f"{count}.journal"
+        if not path.exists():
+            _simulate(path, count)
+        sizes.append(path.stat().st_size)
+    return sizes[1] - sizes[0]
+
+
+def test_a_damaged_byte_is_noticed(tmp_path: Path, computed: list[int]) -> None:
+    journal = tmp_path / "it.journal"
+    whole = _simulate(journal, 4)
+    content = bytearray(journal.read_bytes())
+    content[-_record_length(tmp_path) // 2] ^= 1
+    journal.write_bytes(content)
+    computed.clear()
+    assert np.array_equal(_simulate(journal, 4).regret, whole.regret)
+    assert computed == [3] or len(computed) == 1
+
+
+def test_files_of_others_are_refused_and_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = tmp_path / "it.journal"
+    _simulate(journal)
+    content = journal.read_bytes()
+    with pytest.raises(InvalidInput, match=r"belong to another simulation: seed differs \(3 there, 4 here\)"):
+        _simulate(journal, seed=4)
+    monkeypatch.setattr(plan_module, "__version__", "99")
+    with pytest.raises(InvalidInput, match=r"computed by other software.*covbandit differs"):
+        _simulate(journal)
+    assert journal.read_bytes() == content
+    monkeypatch.undo()
+    foreign = tmp_path / "letter.txt"
+    foreign.write_text("Dear reader")
+    with pytest.raises(StateFileError, match=r"letter\.txt is not a journal"):
+        _simulate(foreign)
+    assert foreign.read_text() == "Dear reader"
+    with pytest.raises(StateFileError, match="cannot write"):
+        _simulate(tmp_path / "missing" / "it.journal")
+
+
+def test_what_finished_before_an_error_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = tmp_path / "it.journal"
+    genuine = run_module.run_replications
+
+    def three_then_ctrl_c(plan: Any, missing: list[int], workers: Any, finished: Any, progress: Any) -> None:
+        genuine(plan, missing[:3], workers, finished, progress)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "run_replications", three_then_ctrl_c)
+        with pytest.raises(
+            cb.errors.Interrupted, match=r"3 of 5 replications are kept in .*it\.journal; the same call"
+        ):
+            _simulate(journal, 5)
+    assert np.array_equal(_simulate(journal, 5).regret, _simulate(None, 5).regret)
