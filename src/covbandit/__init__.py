@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from covbandit import errors as errors
     from covbandit import problems as problems
     from covbandit import testing as testing
+    from covbandit import theory as theory
     from covbandit.aggregate import AggregateMoments as AggregateMoments
     from covbandit.allocation import Allocator as Allocator
     from covbandit.allocation import allocator as allocator
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from covbandit.maximization import maximize_optimistic as maximize_optimistic
     from covbandit.maximization import maximize_utility as maximize_utility
     from covbandit.problem import Problem as Problem
+    from covbandit.problem_distribution import ProblemDistribution as ProblemDistribution
     from covbandit.risk import RiskPath as RiskPath
     from covbandit.risk import choose_risk_aversion as choose_risk_aversion
     from covbandit.risk import risk_path as risk_path
@@ -50,6 +52,7 @@ _ROOMS = {
     "errors": None,
     "problems": None,
     "testing": None,
+    "theory": None,
     "AggregateMoments": "aggregate",
     "Allocator": "allocation",
     "allocator": "allocation",
@@ -74,6 +77,7 @@ _ROOMS = {
     "maximize_optimistic": "maximization",
     "maximize_utility": "maximization",
     "Problem": "problem",
+    "ProblemDistribution": "problem_distribution",
     "RiskPath": "risk",
     "choose_risk_aversion": "risk",
     "risk_path": "risk",

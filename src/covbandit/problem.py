@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -172,3 +173,15 @@ class Problem:
             "options": None if self.options is None else list(self.options),
             "name": self.name,
         }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Problem:
+        """Build the problem that `to_dict` described."""
+        unknown = set(content) - set(inspect.signature(cls).parameters)
+        missing = {"mean", "covariance", "risk_aversion"} - set(content)
+        if unknown or missing:
+            raise InvalidInput(
+                f"not the description of a problem: {sorted(unknown)} are unknown, {sorted(missing)} are missing; "
+                "Problem.to_dict gives one"
+            )
+        return cls(**content)

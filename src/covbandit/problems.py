@@ -1,4 +1,4 @@
-"""Ready-made problems: the paper's synthetic instance, a fitted ETF instance and random ones."""
+"""Ready-made problems: the paper's synthetic instance, a fitted ETF instance, random and hard ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
+from covbandit.theory import FullInformationLowerBound, SemiBanditLowerBound
 
 Correlation = Literal["negative", "zero", "positive", "factor"]
 
@@ -145,3 +146,32 @@ def random(
         min_weight=min_weight,
         name=f"random, {d} options, {correlation} correlation, seed {seed}",
     )
+
+
+def full_information_lower_bound(n_options: int, horizon: int) -> FullInformationLowerBound:
+    """Return Theorem 2's distribution of problems, on which every learner pays of order √T. See the class.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> hard = cb.problems.full_information_lower_bound(5, horizon=400)
+    >>> learner = cb.MCEmpirical(n_options=5, risk_aversion=hard.risk_aversion)
+    >>> r = cb.simulate(hard, learner, horizon=400, replications=20)
+    >>> bool(hard.regret_floor < r.at("MCEmpirical").mean() < 400**0.5)
+    True
+    """
+    return FullInformationLowerBound(n_options, horizon)
+
+
+def semi_bandit_lower_bound(
+    n_options: int, horizon: int, min_weight: float, constant: float | None = None
+) -> SemiBanditLowerBound:
+    """Return Theorem 4's distribution of problems, on which every learner pays of order √(cdT). See the class.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> cb.problems.semi_bandit_lower_bound(4, horizon=400, min_weight=0.5).draw(seed=0, index=1).n_options
+    4
+    """
+    return SemiBanditLowerBound(n_options, horizon, min_weight, constant)

@@ -55,6 +55,19 @@ def class_name(kind: type[Learner]) -> str:
     return kind.__name__ if kind.__module__.startswith("covbandit.") else f"{kind.__module__}:{kind.__qualname__}"
 
 
+def known_classes() -> dict[str, type[Learner]]:
+    """Return the learner classes already imported, by name; a file must not choose what code is run."""
+    from covbandit.learners.base import Learner
+
+    known: dict[str, type[Learner]] = {}
+    family: list[type[Learner]] = [Learner]
+    while family:
+        kind = family.pop()
+        known[class_name(kind)] = kind
+        family.extend(kind.__subclasses__())
+    return known
+
+
 def describe(learner: Learner) -> dict[str, Any]:
     """Return the learner as plain data: class, constructor arguments and everything learned."""
     told, arrays, statistics = learner._snapshot()
@@ -88,14 +101,7 @@ def load_learner(path: str | Path) -> Learner:
 
 def restore(content: dict[str, Any], origin: str = "saved learner") -> Learner:
     """Build a learner from `describe`."""
-    from covbandit.learners.base import Learner
-
-    known: dict[str, type[Learner]] = {}
-    family: list[type[Learner]] = [Learner]
-    while family:  # only classes already imported: a file must not choose what code is run
-        kind = family.pop()
-        known[class_name(kind)] = kind
-        family.extend(kind.__subclasses__())
+    known = known_classes()
     name = str(content.get("class"))
     if name not in known:
         raise StateFileError(

@@ -53,7 +53,7 @@ def run_replication(plan: Plan, index: int, stop: I64 | None = None, steps: I64 
         Its entry `index` is set to the number of learner-rounds played, for progress bars.
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
-    problem = plan.problem
+    problem = plan.problem_of(index)
     d = problem.n_options
     sampler = plan.environment.sampler(problem, plan.seed, index)
     size = (len(plan.learners), len(plan.checkpoints))

@@ -21,6 +21,7 @@ from covbandit.errors import InvalidInput
 from covbandit.learners import Learner
 from covbandit.learners.files import class_name, plain
 from covbandit.problem import Problem
+from covbandit.problem_distribution import ProblemDistribution, checked_draw
 from covbandit.sources import source_hash
 
 I64 = NDArray[np.int64]
@@ -28,13 +29,16 @@ I64 = NDArray[np.int64]
 # What may change the numbers of a simulation without changing its specification.
 _DETERMINE_NUMBERS = (
     "aggregate",
+    "designs.py",
     "environments",
     "kernels",
     "learners",
     "maximization",
     "problem.py",
+    "problem_distribution.py",
     "simulation/driver.py",
     "simulation/engine.py",
+    "theory/hard_instances.py",
 )
 
 
@@ -42,17 +46,23 @@ _DETERMINE_NUMBERS = (
 class Plan:
     """One simulation, without its replications: picklable, so that it can be sent to workers."""
 
-    problem: Problem
+    problem: Problem | ProblemDistribution
     learners: dict[str, Learner]
     horizon: int
     seed: int
     environment: Environment
     checkpoints: I64
 
+    def problem_of(self, replication: int) -> Problem:
+        """Return the problem that a replication plays: its own, if problems are drawn."""
+        if isinstance(self.problem, Problem):
+            return self.problem
+        return checked_draw(self.problem, self.seed, replication)
+
     def specification(self) -> dict[str, Any]:
         """Return everything that determines the numbers, as plain data."""
         return {
-            "problem": self.problem.to_dict(),
+            "problem": plain(self.problem.to_dict()),
             "learners": {
                 name: {"class": class_name(type(learner)), "config": plain(learner.config())}
                 for name, learner in self.learners.items()
@@ -70,7 +80,7 @@ class Plan:
 
 
 def as_plan(
-    problem: Problem,
+    problem: Problem | ProblemDistribution,
     learners: Learner | Mapping[str, Learner] | Sequence[Learner],
     horizon: int,
     seed: int = 0,
@@ -78,16 +88,18 @@ def as_plan(
     checkpoints: ArrayLike | None = None,
 ) -> Plan:
     """Return a plan made of what a user handed in."""
-    if not isinstance(problem, Problem):
-        raise InvalidInput(f"problem must be a Problem, got {type(problem).__name__}")
+    if not isinstance(problem, Problem | ProblemDistribution):
+        raise InvalidInput(f"problem must be a Problem or a ProblemDistribution, got {type(problem).__name__}")
     if environment is not None and not isinstance(environment, Environment):
         raise InvalidInput(f"environment must be an Environment, got {environment!r}")
     horizon = validation.as_count(horizon, "horizon", 1)
+    seed = validation.as_count(seed, "seed")
+    first = problem if isinstance(problem, Problem) else checked_draw(problem, seed, 0)
     return Plan(
         problem=problem,
-        learners=as_learners(learners, problem),
+        learners=as_learners(learners, first),
         horizon=horizon,
-        seed=validation.as_count(seed, "seed"),
+        seed=seed,
         environment=environment or Gaussian(),
         checkpoints=as_checkpoints(checkpoints, horizon),
     )

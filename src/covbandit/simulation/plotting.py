@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from covbandit.errors import Unsupported
+from covbandit.learners.files import known_classes
+from covbandit.problem import Problem
 from covbandit.simulation.statistics import half_width
+from covbandit.theory import upper_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +31,7 @@ _DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
     (0, (8, 2)),
     (0, (2, 2)),
 )
+_HIGHEST_BOUND = 1000.0  # times the largest regret: a bound beyond it leaves the frame, or regret would be a flat line
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 SAVE_SETTINGS = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}
@@ -72,6 +77,31 @@ def plot_regret(result: SimulationResult, ax: Axes | None = None) -> Axes:
     ax.set_axisbelow(True)
     ax.legend(frameon=False, fontsize="small")
     return ax
+
+
+def plot_bounds(result: SimulationResult, ax: Axes) -> None:
+    """Add the upper bounds, with constant 1, that belong to the kinds of feedback present.
+
+    Learners that never learn have no bound, nor have those whose class is not imported here.
+    """
+    described = result.specification["problem"]
+    if "distribution" in described:
+        raise Unsupported(
+            f"bounds belong to one problem, and here each replication drew its own ({described['distribution']}); "
+            "plot without bounds"
+        )
+    known = known_classes()
+    kinds = [entry["class"] for entry in result.specification["learners"].values()]
+    present = {known[kind].feedback for kind in kinds if kind in known and kind != "FixedWeights"}
+    low, high = ax.get_ylim()
+    rounds = result.checkpoints[result.checkpoints > 1]  # ln 1 = 0
+    for feedback, bound in upper_bounds(Problem.from_dict(described)).items():
+        if feedback in present and len(rounds):
+            values = bound.at(rounds)
+            ax.plot(rounds, values, color="0.2", linestyle=":", linewidth=1.2, label=bound.label)
+            high = max(high, min(1.5 * float(values[-1]), _HIGHEST_BOUND * float(result.regret.max())))
+    ax.set_ylim(low, high)
+    ax.legend(frameon=False, fontsize="small")
 
 
 def save_figure(figure: Figure, paths: Sequence[Path]) -> None:

@@ -161,11 +161,23 @@ class SimulationResult:
         """Return the summary as a LaTeX tabular."""
         return self.summary(checkpoint).to_latex()
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw mean regret with 95 % bands on log-log axes; return the axes."""
-        from covbandit.simulation.plotting import plot_regret
+    def plot(self, ax: Axes | None = None, bounds: bool = False) -> Axes:
+        """Draw mean regret with 95 % bands on log-log axes; return the axes.
 
-        return plot_regret(self, ax)
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw.
+        bounds : bool
+            Whether to add, dotted, the paper's upper bound for each kind of feedback that a learner here has. The paper
+            leaves their constants open; they are drawn with constant 1, and labelled so: compare slopes, not heights.
+        """
+        from covbandit.simulation.plotting import plot_bounds, plot_regret
+
+        ax = plot_regret(self, ax)
+        if bounds:
+            plot_bounds(self, ax)
+        return ax
 
     def split(self) -> list[Replication]:
         """Return the replications one by one."""

@@ -18,6 +18,7 @@ from covbandit.environments import Environment
 from covbandit.errors import AssumptionWarning, Interrupted
 from covbandit.learners import Learner
 from covbandit.problem import Problem
+from covbandit.problem_distribution import ProblemDistribution
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.journal import Journal
 from covbandit.simulation.plan import Plan, as_plan, versions
@@ -28,7 +29,7 @@ _PROGRESS_AFTER = 1.0  # seconds; shorter runs show no bar
 
 
 def simulate(
-    problem: Problem,
+    problem: Problem | ProblemDistribution,
     learners: Learner | Mapping[str, Learner] | Sequence[Learner],
     horizon: int,
     replications: int = 50,
@@ -49,8 +50,8 @@ def simulate(
 
     Parameters
     ----------
-    problem : Problem
-        The truth.
+    problem : Problem or ProblemDistribution
+        The truth. From a distribution, replication r plays its own, ``problem.draw(seed, r)``.
     learners : mapping of str to Learner, or sequence of Learner, or Learner
         Who plays. They are cloned and reset; those you pass are not changed. One whose d, ρ or decision set differs
         from the problem's is refused.

@@ -1,0 +1,146 @@
+"""What the paper's upper bounds share: named quantities, conditions, values with constant 1, and a table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covbandit import validation
+from covbandit.errors import InvalidInput
+from covbandit.problem import Problem
+from covbandit.tables import Table
+
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number that stands in a theorem: how the paper writes it, what it is, its value."""
+
+    symbol: str
+    meaning: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a theorem assumes, and whether it is so here."""
+
+    text: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class UpperBound(ABC):
+    """An upper bound on expected regret, up to a constant that the paper leaves open and that is 1 here.
+
+    The paper measures rewards in units in which no variance exceeds 1. Here rewards have any unit and no variance
+    exceeds b: dividing rewards by √b (θ/√b, Σ/b, ρ√b), taking the paper's bound and multiplying it by √b gives what is
+    computed here, in the unit of the rewards. Multiplying rewards by s, ρ by 1/s and b by s² multiplies it by s.
+
+    Attributes
+    ----------
+    n_options : int
+        d.
+    risk_aversion : float
+        ρ.
+    variance_bound : float
+        b.
+    largest_variance : float
+        Σ_max, the largest variance there is.
+    """
+
+    n_options: int
+    risk_aversion: float
+    variance_bound: float
+    largest_variance: float
+
+    theorem: ClassVar[int]
+    learner: ClassVar[str]
+    feedback: ClassVar[str]
+    rate: ClassVar[str]
+
+    @property
+    def label(self) -> str:
+        """What to write beside its curve."""
+        return f"Theorem {self.theorem}'s bound, constant 1"
+
+    @property
+    @abstractmethod
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every number that stands in the theorem."""
+
+    @abstractmethod
+    def _value(self, horizon: F64) -> F64:
+        """Return the bound at horizons of at least 1."""
+
+    def _further_conditions(self, horizon: float | None) -> tuple[Condition, ...]:
+        """Return what this theorem assumes beyond the bound on the variances."""
+        return ()
+
+    @overload
+    def at(self, horizon: float) -> float: ...
+
+    @overload
+    def at(self, horizon: Sequence[float] | NDArray[Any]) -> F64: ...
+
+    def at(self, horizon: float | Sequence[float] | NDArray[Any]) -> float | F64:
+        """Return the bound, with constant 1, after that many rounds: a number, or one for each of several horizons."""
+        rounds = np.asarray(horizon)
+        if rounds.ndim == 0:
+            return float(self._value(np.array(_as_horizon(horizon))))
+        values = validation.as_vector(rounds.ravel(), "horizon").reshape(rounds.shape)
+        _as_horizon(values.min())
+        return self._value(values)
+
+    def conditions(self, horizon: float | None = None) -> tuple[Condition, ...]:
+        """Return what the theorem assumes and whether it holds; those on T only if a horizon is given."""
+        within = self.largest_variance <= self.variance_bound * (1 + 1e-12)
+        return (
+            Condition(f"no variance exceeds b = {self.variance_bound:.6g}", within),
+            *self._further_conditions(None if horizon is None else _as_horizon(horizon)),
+        )
+
+    def table(self, horizon: float | None = None) -> Table:
+        """Return quantities, conditions and, if a horizon is given, the bound there."""
+        rows: list[list[object]] = [[q.symbol, q.meaning, q.value] for q in self.quantities]
+        rows += [["condition", condition.text, condition.holds] for condition in self.conditions(horizon)]
+        if horizon is not None:
+            rows.append(["bound", f"after {horizon:,} rounds, with constant 1", self.at(horizon)])
+        title = f"Theorem {self.theorem} ({self.learner}): O({self.rate}), shown with constant 1"
+        return Table(["quantity", "meaning", "value"], rows, title)
+
+
+def _as_horizon(value: object) -> float:
+    horizon = validation.as_float(value, "horizon")
+    if horizon < 1:
+        raise InvalidInput(f"horizon must be at least 1 round, got {horizon:g}")
+    return horizon
+
+
+def as_variance_bound(value: float | None, problem: Problem) -> float:
+    """Return b: as given, or the largest variance there is, which makes the bound free of units."""
+    if value is None:
+        return float(problem.covariance.diagonal().max())
+    return validation.as_not_negative(value, "variance_bound")
+
+
+def variance_of(weights: F64, covariance: F64) -> float:
+    """Return w'Σw, zero if it is rounding."""
+    variance = float(weights @ covariance @ weights)
+    noise = 4 * np.finfo(float).eps * float(covariance.diagonal().max())
+    return variance if variance > noise else 0.0
+
+
+def largest_gap(problem: Problem) -> float:
+    """Return Δ_max: what the worst weights pay per round.
+
+    The utility is concave, so on the simplex it is smallest at a vertex, one option alone; those are also in Δ^c.
+    """
+    alone = problem.mean - problem.risk_aversion * problem.covariance.diagonal()
+    return problem.gap(np.eye(problem.n_options)[int(np.argmin(alone))])
