@@ -98,7 +98,8 @@ def plot_bounds(result: SimulationResult, ax: Axes) -> None:
     for feedback, bound in upper_bounds(Problem.from_dict(described)).items():
         if feedback in present and len(rounds):
             values = bound.at(rounds)
-            ax.plot(rounds, values, color="0.2", linestyle=":", linewidth=1.2, label=bound.label)
+            dots = (0, (1.0, bound.theorem + 0.5))  # sparser for later theorems, to tell them apart
+            ax.plot(rounds, values, color="0.2", linestyle=dots, linewidth=1.4, label=bound.label)
             high = max(high, min(1.5 * float(values[-1]), _HIGHEST_BOUND * float(result.regret.max())))
     ax.set_ylim(low, high)
     ax.legend(frameon=False, fontsize="small")
