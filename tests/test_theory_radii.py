@@ -10,9 +10,11 @@ import pytest
 
 import covbandit as cb
 from covbandit import theory
+from covbandit.designs import default_design
 from covbandit.errors import InvalidInput
+from covbandit.kernels.sampling import covariance_factor
 from semi_bandit_play import seen
-from semi_bandit_reference import confidence_round
+from semi_bandit_reference import confidence_round, start_up_weights
 
 
 def test_each_setting_has_its_own_confidence_term() -> None:
@@ -156,6 +158,35 @@ def test_coverage_from_chosen_options_centres_as_algorithm_2_does() -> None:
     first = theory.semi_bandit_radii(problem, np.eye(5), 6).covariance
     assert np.isnan(first[0, 1])
     assert found.radii[0].narrowest == found.radii[0].widest == pytest.approx(first[0, 0])
+
+
+def test_coverage_from_chosen_options_recomputed_from_the_raw_history() -> None:
+    """The same draws, told one by one to the slow recomputation of Algorithm 2."""
+    problem = cb.problems.random(3, "factor", 5, min_weight=0.5)
+    bound = float(problem.covariance.diagonal().max())
+    found = theory.coverage(problem, "chosen", rounds=[20], replications=3, seed=8)
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(8)))
+    factor = covariance_factor(problem.covariance)
+    histories: list[list[Any]] = [[], [], []]
+    for n in range(20):
+        pull = start_up_weights(3, 0.5)[n] if n < 9 else rng.permutation(3) < rng.integers(1, 2, endpoint=True)
+        for history, noise in zip(histories, rng.standard_normal((3, len(factor))) @ factor, strict=True):
+            history.append((pull, np.where(pull > 0, noise, np.nan)))
+    rounds = [confidence_round(history, min_weight=0.5, variance_bound=bound) for history in histories]
+    weights = np.vstack([default_design(3), problem.optimum().weights])
+    errors = {"g": [], "E": [], "E of MC-UCB": []}
+    widths = {"g": [], "E": [], "E of MC-UCB": []}
+    for now in rounds:
+        radii = theory.semi_bandit_radii(problem, now.counts, 21)
+        errors["g"].append(np.abs(now.covariance - problem.covariance).ravel())
+        widths["g"].append(now.radius.ravel())
+        errors["E"].append(np.abs(weights @ now.mean))
+        widths["E"].append(radii.mean(weights))
+        errors["E of MC-UCB"].append(np.abs(weights @ now.mean))
+        widths["E of MC-UCB"].append(np.sqrt([w @ now.bonus @ w for w in weights]))
+    for radius in found.radii:
+        times = np.median(widths[radius.radius], axis=0) / np.quantile(errors[radius.radius], 0.95, axis=0)
+        assert (radius.narrowest, radius.widest) == pytest.approx((times.min(), times.max()))
 
 
 def test_coverage_does_the_same_again() -> None:

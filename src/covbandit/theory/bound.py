@@ -111,7 +111,7 @@ class UpperBound(ABC):
         rows: list[list[object]] = [[q.symbol, q.meaning, q.value] for q in self.quantities]
         rows += [["condition", condition.text, condition.holds] for condition in self.conditions(horizon)]
         if horizon is not None:
-            rows.append(["bound", f"after {horizon:,} rounds, with constant 1", self.at(horizon)])
+            rows.append(["bound", f"after {horizon:,.0f} rounds, with constant 1", self.at(horizon)])
         title = f"Theorem {self.theorem} ({self.learner}): O({self.rate}), shown with constant 1"
         return Table(["quantity", "meaning", "value"], rows, title)
 

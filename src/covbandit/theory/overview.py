@@ -52,5 +52,5 @@ def bounds_table(
     rows: list[list[object]] = []
     for bound in upper_bounds(problem, regularization, variance_bound).values():
         rows += [[bound.theorem, *row] for row in bound.table(horizon).rows]
-    title = f"Upper bounds of the paper after {horizon:,} rounds. All are O(·): shown with constant 1"
+    title = f"Upper bounds of the paper after {horizon:,.0f} rounds. All are O(·): shown with constant 1"
     return Table(["theorem", "quantity", "meaning", "value"], rows, title)
