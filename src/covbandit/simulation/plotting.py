@@ -31,8 +31,9 @@ _DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
     (0, (8, 2)),
     (0, (2, 2)),
 )
-_HIGHEST_BOUND = 1000.0  # times the largest regret: a bound beyond it leaves the frame, or regret would be a flat line
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+_HIGHEST_BOUND = 1000.0  # times the largest regret: a bound beyond it leaves the frame, or regret would be a flat line
 
 SAVE_SETTINGS = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}
 """TrueType fonts in PDF, as publishers demand; outlines in SVG, which then looks the same everywhere."""
