@@ -86,6 +86,11 @@ class Problem:
         """The number of options d."""
         return self.mean.size
 
+    @property
+    def variance_bound(self) -> float:
+        """The largest variance of an option: the paper's unit, in which it is 1."""
+        return float(self.covariance.diagonal().max())
+
     def __repr__(self) -> str:
         title = f"{self.name!r}, " if self.name else ""
         return f"Problem({title}n_options={self.n_options}, risk_aversion={self.risk_aversion:g})"

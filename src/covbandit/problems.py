@@ -7,20 +7,12 @@ from typing import Literal
 import numpy as np
 
 from covbandit import validation
+from covbandit.data import etf_returns
 from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
 from covbandit.theory import FullInformationLowerBound, SemiBanditLowerBound
 
 Correlation = Literal["negative", "zero", "positive", "factor"]
-
-# Annual total returns 2010-2017 in percent.
-_ETF_RETURNS = {
-    "SPY": (14.93, 2.06, 15.84, 32.21, 13.53, 1.34, 11.80, 21.69),
-    "EFA": (7.52, -12.18, 17.22, 22.62, -5.04, -0.90, 0.96, 24.94),
-    "TLT": (9.25, 33.60, 3.25, -13.91, 27.35, -1.65, 1.36, 8.92),
-    "VNQ": (28.44, 8.62, 17.67, 2.42, 30.29, 2.37, 8.53, 4.95),
-    "XLE": (21.70, 2.98, 5.17, 26.16, -8.61, -21.47, 27.95, -1.01),
-}
 
 
 def synthetic(risk_aversion: float = 0.1, min_weight: float | None = None, off_diagonal: float = -0.05) -> Problem:
@@ -58,7 +50,9 @@ def etf(risk_aversion: float = 0.1, min_weight: float | None = None) -> Problem:
     """Return a Gaussian fitted to eight annual returns (2010-2017, percent) of five funds of our choice.
 
     The paper fits such an instance to a Kaggle file but does not name its five funds; ours are SPY, EFA, TLT, VNQ,
-    XLE. Mean and covariance divide by n and are in percent units: only there does ρ = .1 weigh risk at all.
+    XLE (`data.etf_returns`). Mean and covariance divide by n and are in percent units: only there does ρ = .1 weigh
+    risk at all. Learners whose radii need a bound on the variances take ``variance_bound=p.variance_bound``. For funds
+    of your choice see `data.read_etf_file`.
 
     Examples
     --------
@@ -66,15 +60,13 @@ def etf(risk_aversion: float = 0.1, min_weight: float | None = None) -> Problem:
     >>> p = cb.problems.etf()
     >>> dict(zip(p.options, p.optimum().weights.round(3).tolist()))
     {'SPY': 0.611, 'EFA': 0.0, 'TLT': 0.194, 'VNQ': 0.195, 'XLE': 0.0}
+    >>> round(p.variance_bound, 1)
+    269.8
     """
-    returns = np.array(list(_ETF_RETURNS.values())).T
-    return Problem(
-        mean=returns.mean(axis=0),
-        covariance=np.cov(returns, rowvar=False, bias=True),
-        risk_aversion=risk_aversion,
-        min_weight=min_weight,
-        options=tuple(_ETF_RETURNS),
-        name="Gaussian fitted to eight annual returns of five ETFs",
+    return etf_returns().problem(
+        risk_aversion,
+        min_weight,
+        name="Gaussian fitted to eight annual returns (2010-2017, percent) of five ETFs of our choice",
     )
 
 

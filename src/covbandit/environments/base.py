@@ -29,6 +29,14 @@ class Environment(ABC):
     any worker.
     """
 
+    @property
+    def length(self) -> int | None:
+        """How many rounds there are; None if there is no end."""
+        return None
+
+    def check(self, problem: Problem) -> None:  # noqa: B027  # most environments fit every problem
+        """Raise unless the rewards of this environment are those of the problem. Called before a simulation starts."""
+
     @abstractmethod
     def sampler(self, problem: Problem, seed: int, replication: int) -> Sampler:
         """Return the stream of rewards for one replication."""

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit import validation
+from covbandit.data import Returns
+from covbandit.data.moments import mean_and_covariance
 from covbandit.errors import InvalidInput, Unsupported
 from covbandit.problem import Problem
 
@@ -38,6 +40,8 @@ def read_moments(returns: object) -> Moments:
                 "a Problem with max_weight is not supported here in this version; build it without max_weight"
             )
         return Moments(returns.mean.copy(), returns.covariance.copy(), returns.options)  # kernels need writable arrays
+    if isinstance(returns, Returns):
+        return Moments(returns.mean.copy(), returns.covariance.copy(), returns.options)
     options: tuple[str, ...] | None = None
     table: Any = returns
     if hasattr(table, "columns") and hasattr(table, "to_numpy"):
@@ -56,13 +60,7 @@ def read_moments(returns: object) -> Moments:
             f"{validation.label(column, options)}: the return in row {row} is {array[row, column]}, which is not "
             f"finite or beyond ±{validation.LARGEST:g}; drop or fill such rows"
         )
-    # Seen from the first row, so that an option that never changes has no variance at all instead of rounding.
-    first = array[0].copy()
-    array -= first
-    shift = array.mean(axis=0)
-    array -= shift
-    covariance = array.T @ array / periods
-    return Moments(first + shift, np.ascontiguousarray((covariance + covariance.T) / 2), options)
+    return Moments(*mean_and_covariance(array), options)
 
 
 def _numeric(table: NDArray[Any], options: tuple[str, ...] | None) -> NDArray[Any]:

@@ -138,7 +138,7 @@ def risk_path(returns: ArrayLike | Problem | pd.DataFrame, points: int = 61) -> 
     >>> path = cb.risk_path(cb.problems.etf(), points=6)
     >>> print(path)
     risk_aversion   mean     sd    SPY    EFA    TLT    VNQ    XLE
-          0.00226  14.17  9.372  1.000      0      0      0      0
+          0.00226  14.18  9.372  1.000      0      0      0      0
           0.00986  14.00  8.124  0.861      0      0  0.139      0
             0.043  13.57  6.647  0.630      0  0.031  0.339      0
             0.187  12.57  5.469  0.605      0  0.251  0.144      0

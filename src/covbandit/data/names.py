@@ -1,0 +1,43 @@
+"""Names that a user gives, found among those that a file has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from covbandit import validation
+from covbandit.errors import InvalidInput
+
+_SHOWN = 12
+
+
+def as_known(asked: object, known: Sequence[str], what: str, where: str) -> tuple[str, ...]:
+    """Return distinct names that are all known; refuse others, with the known names that resemble them.
+
+    Parameters
+    ----------
+    asked
+        What a user handed in: a list of names.
+    known : sequence of str
+        The names there are.
+    what, where : str
+        What the names are of and where they were looked for, for messages.
+    """
+    if isinstance(asked, str):
+        raise InvalidInput(f"{what}s must be a list of names, got the single string {asked!r}")
+    names = validation.as_options(asked, None) or ()  # type: ignore[arg-type]
+    if not names:
+        raise InvalidInput(f"no {what} is named; {where} has {listed(known)}")
+    there = set(known)
+    for name in names:
+        if name not in there:
+            alike = get_close_matches(name, known, n=3, cutoff=0.5) or get_close_matches(name.upper(), known, n=3)
+            hint = f"did you mean {listed(alike)}?" if alike else f"there are {listed(known)}"
+            raise InvalidInput(f"{what} {name!r} is not in {where}; {hint}")
+    return names
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a message shows them: the first few, and how many more."""
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN:,} more"

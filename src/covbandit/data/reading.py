@@ -1,0 +1,199 @@
+"""Returns from tables of prices or returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covbandit import validation
+from covbandit.data.missing import Missing, keep_complete
+from covbandit.data.names import as_known, listed
+from covbandit.data.order import as_label, order_of, require_distinct
+from covbandit.data.returns import Returns, as_unit
+from covbandit.data.sheet import Sheet, as_number
+from covbandit.data.tabular import as_sheet
+from covbandit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+F64 = NDArray[np.float64]
+Kind = Literal["returns", "prices"]
+
+_PERIODS = frozenset({"", "date", "datetime", "day", "week", "month", "quarter", "year", "period", "time", "timestamp"})
+
+
+def read_returns(
+    source: str | PathLike[str] | pd.DataFrame | pl.DataFrame,
+    *,
+    kind: Kind,
+    missing: Missing = "drop",
+    unit: str = "fraction",
+    options: Sequence[str] | None = None,
+    index: str | None = None,
+) -> Returns:
+    """Read returns, or prices and turn them into returns, of any frequency.
+
+    The table has one row per period and one column per option, and may have a column of dates.
+
+    Parameters
+    ----------
+    source : path or DataFrame
+        A CSV file (comma-separated, UTF-8, gzipped if it ends in .gz), a Parquet file (extra ``parquet``), or a
+        pandas or polars DataFrame.
+    kind : {"returns", "prices"}
+        What the numbers are. From prices, simple returns p_t / p_(t-1) - 1 are made, since those of a mixture are the
+        weighted sum of its options'.
+    missing : {"drop", "raise"}
+        Rounds in which any option is missing are dropped, and ``notes`` of the result says how many; or refused. A
+        return needs the prices at both of its ends, in adjacent rows: gaps are not bridged. Missing is what is blank,
+        NA, N/A, NaN, null or None; it is never taken as zero.
+    unit : {"fraction", "percent"}
+        What the returns in the table are given in; for prices, what to give.
+    options : sequence of str, optional
+        Which columns, in which order; by default all but the column of dates.
+    index : str, optional
+        The column that labels the periods. By default a data frame's index, or the first column if its heading is
+        empty or one of date, datetime, day, week, month, quarter, year, period, time, timestamp, or if none of its
+        cells is a number.
+
+    Notes
+    -----
+    Periods must be in order, each once. Newest first is turned round, and noted. Labels whose order cannot be told
+    (31/01/2020) are taken in the order of the table, which is noted too.
+
+    Examples
+    --------
+    >>> import pandas as pd, covbandit as cb
+    >>> prices = pd.DataFrame({"date": ["2024-01", "2024-02", "2024-03"], "A": [100, 110, 99], "B": [50, 50, 60.0]})
+    >>> r = cb.data.read_returns(prices, kind="prices", unit="percent")
+    >>> r.index, r.values.round(9).tolist()
+    (('2024-02', '2024-03'), [[10.0, 0.0], [-10.0, 20.0]])
+    """
+    if kind not in ("returns", "prices"):
+        raise InvalidInput(f'kind must be "returns" or "prices", got {kind!r}')
+    unit = as_unit(unit)
+    sheet = as_sheet(source)
+    labels, dated = _labels(sheet, index, options)
+    others = [name for name in sheet.names if name != dated]
+    if not others:
+        raise InvalidInput(f"{sheet.source} has no column of {kind}; it has {listed(sheet.names)}")
+    validation.as_options(others, None)  # each column by a name of its own
+    names = as_known(others if options is None else options, others, "option", sheet.source)
+    values = np.array([_column(sheet, name) for name in names]).T.reshape(len(sheet), len(names))
+    notes: list[str] = []
+    rows = _in_order(sheet, labels, notes)
+    if kind == "prices":
+        _require_positive(sheet, names, values)
+        ends = values[rows]
+        values, rows = ends[1:] / ends[:-1] - 1, rows[1:]
+    else:
+        values = values[rows]
+    kept, dropped = keep_complete(
+        values,
+        missing,
+        lambda row, column: f"{sheet.source}, {_gap(sheet, rows, row, names[column], kind)}",
+        labels=names,
+        what="rounds",
+        way_out='leave such rounds out with missing="drop", or such options with options=[...]',
+    )
+    values, rows = values[kept], rows[kept]
+    if len(values) < 2:
+        raise InvalidInput(
+            f"{sheet.source} has {len(values)} complete round(s) of {listed(names)}, and two are needed at least"
+            + ("; " + "; ".join(dropped) if dropped else "")
+        )
+    _require_movement(sheet, names, values)
+    return Returns(
+        100 * values if kind == "prices" and unit == "percent" else values,
+        options=names,
+        index=[labels[row] for row in rows] if labels else [str(row + 1) for row in rows],
+        unit=unit,
+        source=sheet.source if sheet.source != "the data frame" else "",
+        notes=(*notes, *dropped),
+    )
+
+
+def _labels(sheet: Sheet, index: str | None, options: Sequence[str] | None) -> tuple[list[str], str | None]:
+    """Return the labels of the rows, none if they have none, and the name of the column they come from."""
+    if index is not None:
+        (name,) = as_known([index], sheet.names, "column", sheet.source)
+    elif sheet.labels is not None:
+        return _filled(sheet, [as_label(cell) for cell in sheet.labels], None), None
+    else:
+        name = sheet.names[0] if sheet.names else ""
+        asked_for = options is not None and not isinstance(options, str) and name in list(options)
+        if not sheet.names or asked_for or not (name.lower() in _PERIODS or _is_text(sheet.columns[0])):
+            return [], None
+    cells = sheet.columns[sheet.names.index(name)]
+    return _filled(sheet, [as_label(cell) for cell in cells], name), name
+
+
+def _is_text(cells: Sequence[object]) -> bool:
+    return all(as_number(cell) is None for cell in cells) and bool(cells)
+
+
+def _filled(sheet: Sheet, labels: list[str], name: str | None) -> list[str]:
+    for row, label in enumerate(labels):
+        if label.lower() in ("", "none", "nan", "nat"):
+            raise InvalidInput(f"{sheet.source}, {sheet.place(row, name)}: the label of the period is missing")
+    return labels
+
+
+def _in_order(sheet: Sheet, labels: list[str], notes: list[str]) -> NDArray[np.int64]:
+    """Return the rows from the oldest to the newest, and note what had to be done or assumed."""
+    rows = np.arange(len(sheet))
+    if len(labels) < 2:
+        return rows
+    require_distinct(labels, lambda row: f"{sheet.source}, {sheet.place(row)}")
+    order = order_of(labels, lambda row: f"{sheet.source}, {sheet.place(row)}")
+    if order == "descending":
+        notes.append("the table has the newest period first: it was turned round")
+        return rows[::-1]
+    if order == "unknown":
+        notes.append(f"the order of periods such as {labels[0]!r} cannot be told: they are taken as they stand")
+    return rows
+
+
+def _column(sheet: Sheet, name: str) -> list[float]:
+    """Return the numbers of a column, NaN where one is missing."""
+    numbers: list[float] = []
+    for row, cell in enumerate(sheet.columns[sheet.names.index(name)]):
+        number = as_number(cell)
+        if number is None:
+            raise InvalidInput(
+                f"{sheet.source}, {sheet.place(row, name)}: {cell!r} is not a finite number; correct it, or name the "
+                "columns to read with options=[...]"
+            )
+        numbers.append(number)
+    return numbers
+
+
+def _gap(sheet: Sheet, rows: NDArray[np.int64], row: int, name: str, kind: Kind) -> str:
+    cause = "the return is missing" if kind == "returns" else "the price here or one row earlier is missing"
+    return f"{sheet.place(int(rows[row]), name)}: {cause}"
+
+
+def _require_positive(sheet: Sheet, names: Sequence[str], prices: F64) -> None:
+    bad = prices <= 0
+    if bad.any():
+        row, column = (int(k) for k in np.argwhere(bad)[0])
+        raise InvalidInput(
+            f"{sheet.source}, {sheet.place(row, names[column])}: the price {prices[row, column]:g} is not positive; if "
+            'these are returns, say kind="returns"'
+        )
+
+
+def _require_movement(sheet: Sheet, names: Sequence[str], values: F64) -> None:
+    still = (values == values[0]).all(axis=0)
+    if still.any():
+        column = int(np.argmax(still))
+        raise InvalidInput(
+            f"{sheet.source}: {names[column]!r} never changes, every return is {values[0, column]:g}; leave it out "
+            "with options=[...], or, if it is meant (cash), build covbandit.data.Returns(values, options)"
+        )

@@ -1,0 +1,115 @@
+"""Rewards drawn again from a history, round by round or in blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covbandit import validation
+from covbandit.data import Returns
+from covbandit.environments.base import Environment, generator
+from covbandit.environments.history import as_history, require_options
+from covbandit.errors import InvalidInput
+from covbandit.problem import Problem
+
+F64 = NDArray[np.float64]
+
+_TOLERANCE = 1e-9
+
+
+class Bootstrap(Environment):
+    """The rounds of a history, drawn at random with replacement.
+
+    The history's own mean and covariance (dividing by n) are those of the rewards, so a simulation needs the problem
+    ``returns.problem(...)``, and its regret is exact. Tails and dependence between options are the history's.
+
+    Parameters
+    ----------
+    returns : data.Returns
+        The history.
+    block : float, optional
+        Mean length of the blocks of the stationary bootstrap (Politis and Romano, 1994): each round follows the one
+        before it in the history with probability 1 - 1/block (the first follows the last), and is drawn anew
+        otherwise. This keeps short-term dependence over time; the mean and covariance of a round do not change. By
+        default rounds are independent.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> history = cb.data.etf_returns()
+    >>> problem = history.problem(risk_aversion=0.1)
+    >>> learner = cb.MCEmpirical(n_options=5, risk_aversion=0.1)
+    >>> r = cb.simulate(problem, learner, 100, 4, environment=cb.environments.Bootstrap(history))
+    >>> r.regret.shape[:2]
+    (1, 4)
+    """
+
+    def __init__(self, returns: Returns, block: float | None = None) -> None:
+        self.returns = as_history(returns)
+        self.block = None if block is None else validation.as_float(block, "block")
+        if self.block is not None and self.block < 1:
+            raise InvalidInput(f"block is the mean number of rounds in a block, at least 1, got {block}")
+
+    def check(self, problem: Problem) -> None:
+        """Raise unless the problem's mean and covariance are the history's."""
+        require_options(self.returns, problem)
+        spread = np.sqrt(self.returns.covariance.diagonal())
+        mean_error = np.abs(problem.mean - self.returns.mean) / (spread + np.abs(self.returns.mean) + 1e-300)
+        covariance_error = np.abs(problem.covariance - self.returns.covariance) / (
+            self.returns.covariance.diagonal().max() + 1e-300
+        )
+        for what, error in (("mean", mean_error), ("covariance", covariance_error)):
+            if error.max() > _TOLERANCE:
+                i = int(np.argmax(error)) // (1 if what == "mean" else problem.n_options)
+                raise InvalidInput(
+                    f"{validation.label(i, self.returns.options)}: the problem's {what} is not the history's, so "
+                    "regret would be measured against something else; make the problem with "
+                    "returns.problem(risk_aversion), from returns in the same unit"
+                )
+
+    def sampler(self, problem: Problem, seed: int, replication: int) -> _BootstrapSampler:
+        """Return the stream of rewards for one replication."""
+        return _BootstrapSampler(self.returns.values, self.block, generator(seed, replication))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a description for result files; a digest stands for the history."""
+        return {
+            "environment": type(self).__name__,
+            "block": self.block,
+            "returns": {
+                "sha256": self.returns.sha256,
+                "shape": list(self.returns.values.shape),
+                "unit": self.returns.unit,
+                "source": self.returns.source,
+            },
+        }
+
+
+class _BootstrapSampler:
+    def __init__(self, values: F64, block: float | None, rng: np.random.Generator) -> None:
+        self._values = values
+        self._restart = 1.0 if block is None else 1 / block
+        self._rng = rng
+        self._next: int | None = None
+
+    def draw(self, n: int) -> F64:
+        return self._values[self.rows(n)]
+
+    def rows(self, n: int) -> NDArray[np.int64]:
+        """Return which rounds of the history come next."""
+        size = len(self._values)
+        # Two numbers per round whatever happens, so that draws do not depend on how they are split.
+        uniform = self._rng.random((n, 2))
+        anew = uniform[:, 0] < self._restart
+        position = (uniform[:, 1] * size).astype(np.int64)
+        if self._next is None:
+            anew[:1] = True
+        elif n and not anew[0]:
+            anew[0], position[0] = True, self._next  # goes on where the last call ended
+        begun = np.maximum.accumulate(np.where(anew, np.arange(n), 0))
+        rows = (position[begun] + np.arange(n) - begun) % size
+        if n:
+            self._next = int(rows[-1] + 1) % size
+        return rows
