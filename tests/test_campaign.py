@@ -10,6 +10,7 @@ import pytest
 import covbandit as cb
 from covbandit.errors import InvalidInput
 from covbandit.simulation.campaign import Task, Watcher, run_tasks
+from covbandit.simulation.journal import Journal
 from covbandit.simulation.plan import as_plan
 
 
@@ -62,6 +63,11 @@ def test_other_settings_start_a_new_run_and_say_so(tmp_path: Path) -> None:
     (note,) = listener.notes
     assert note.startswith("one: other settings than before: horizon differs (40 there, 30 here); a new run")
     assert len(list(tmp_path.glob("one.*.npz"))) == 2
+    interrupted = _task("two", seed=5)
+    with Journal(interrupted.file(tmp_path).with_suffix(".journal"), interrupted.plan):
+        pass
+    run_tasks([_task("two", seed=6)], tmp_path, watcher=listener)
+    assert listener.notes[-1].startswith("two: other settings than before: seed differs (5 there, 6 here); a new run")
     back = Listener()
     run_tasks([_task()], tmp_path, watcher=back)
     assert back.notes == []
@@ -90,5 +96,5 @@ def test_refusals(tmp_path: Path) -> None:
         def begun(self, task: Task) -> None:
             run_tasks([_task("two")], tmp_path)
 
-    with pytest.raises(InvalidInput, match="another process is computing results"):
+    with pytest.raises(InvalidInput, match="another process is writing to"):
         run_tasks([_task()], tmp_path, watcher=Second())

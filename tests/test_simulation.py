@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -119,7 +120,9 @@ def test_an_environment_of_ones_own() -> None:
 
     r = cb.simulate(cb.problems.synthetic(), FollowTheLeader(n_options=5), 10, 2, environment=Alternating(), workers=1)
     assert r.learners == ["FollowTheLeader"]
-    assert r.specification["environment"] == {"environment": "Alternating"}
+    described = r.specification["environment"]
+    assert described["environment"] == "Alternating"
+    assert described["defined_in"].endswith("Alternating")  # with a hash of where: another one of that name is another
 
 
 def test_regret_and_checkpoints() -> None:
@@ -325,6 +328,13 @@ def test_an_error_in_a_learner_ends_the_simulation() -> None:
 
     with pytest.raises(RuntimeError, match="broken on purpose"):
         cb.simulate(cb.problems.synthetic(), Broken(n_options=5), 10, 4, workers=2)
+
+    class Empty(FollowTheLeader):
+        def _absorb(self, weights: Any, observation: Any) -> None:
+            raise queue.Empty  # which we use ourselves
+
+    with pytest.raises(queue.Empty):
+        cb.simulate(cb.problems.synthetic(), Empty(n_options=5), 10, 4, workers=2)
 
 
 def test_progress_is_shown_on_a_terminal_only(capsys: pytest.CaptureFixture[str]) -> None:

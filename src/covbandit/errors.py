@@ -16,6 +16,20 @@ class InvalidInput(CovbanditError, ValueError):
     """A value that cannot be used: wrong shape, NaN, not on the simplex, unknown option, ..."""
 
 
+class InvalidSpecification(InvalidInput):
+    """A specification file with mistakes.
+
+    Attributes
+    ----------
+    mistakes : tuple of str
+        One message each, with file, line, key, value, cause and the way out.
+    """
+
+    def __init__(self, message: str, mistakes: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.mistakes = mistakes
+
+
 class Infeasible(CovbanditError, ValueError):
     """No weights satisfy the constraints, for example caps that sum to less than one."""
 

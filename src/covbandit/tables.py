@@ -1,14 +1,29 @@
-"""A small table: prints well, and turns into a dictionary, a data frame, Markdown or LaTeX."""
+"""A small table: prints well, and turns into a dictionary, a data frame, CSV, Parquet, Markdown or LaTeX."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from covbandit.atomic import replacing
 from covbandit.errors import MissingExtra
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
+        **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    }
+)
 
 
 def as_text(value: object) -> str:
@@ -93,21 +108,29 @@ class Table:
         marks = ["---:" if right else ":---" for right in self.right_aligned()]
         return "\n".join("| " + " | ".join(row) + " |" for row in [self.columns, marks, *self.cells()])
 
+    def to_csv(self) -> str:
+        """Return comma-separated values with all digits; what is unknown is empty."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(["" if value is None else value for value in row] for row in self.rows)
+        return text.getvalue()
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write a Parquet file, all of it or nothing."""
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            raise MissingExtra("Parquet files need pyarrow: pip install 'covbandit[parquet]'") from None
+        table = pyarrow.table(self.to_dict())
+        with replacing(path) as file:
+            parquet.write_table(table, file)
+
     def to_latex(self) -> str:
         """Return a LaTeX tabular, with booktabs rules."""
         layout = "".join("r" if right else "l" for right in self.right_aligned())
-        escaped = [
-            [
-                cell.replace("\\", r"\textbackslash{}")
-                .replace("&", r"\&")
-                .replace("%", r"\%")
-                .replace("_", r"\_")
-                .replace("#", r"\#")
-                .replace("±", r"$\pm$")
-                for cell in row
-            ]
-            for row in [self.columns, *self.cells()]
-        ]
+        escaped = [[cell.translate(_LATEX) for cell in row] for row in [self.columns, *self.cells()]]
         lines = [" & ".join(row) + r" \\" for row in escaped]
         return "\n".join(
             [

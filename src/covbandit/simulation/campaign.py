@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from covbandit.errors import Interrupted, InvalidInput, StateFileError
+from covbandit.simulation.journal import specification_in
+from covbandit.simulation.locking import hold
 from covbandit.simulation.plan import Plan, difference
 from covbandit.simulation.result import SimulationResult
 from covbandit.simulation.run import run_plan
@@ -132,11 +134,12 @@ def _load(task: Task, file: Path, watcher: Watcher) -> SimulationResult | None:
 
 def _note_other_settings(task: Task, folder: Path, watcher: Watcher) -> None:
     """Say how the newest results of the same name differ, if there are any: a change of settings may be a slip."""
-    others = sorted(folder.glob(f"{task.name}.????????.npz"), key=os.path.getmtime)
-    for other in reversed(others):
+    others = [*folder.glob(f"{task.name}.????????.npz"), *folder.glob(f"{task.name}.????????.journal")]
+    for other in sorted(others, key=os.path.getmtime, reverse=True):
         with suppress(StateFileError):
-            before = SimulationResult.load(other)
-            differs = difference(before.specification, task.plan.specification()) or "the software has changed"
+            finished = other.suffix == ".npz"
+            before = SimulationResult.load(other).specification if finished else specification_in(other)
+            differs = difference(before, task.plan.specification()) or "the software has changed"
             watcher.note(f"other settings than before: {differs}; a new run, what was computed before is kept", task)
             return
 
@@ -150,15 +153,5 @@ def _held(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise InvalidInput(f"cannot write to {folder}: {error.strerror or error}") from None
     with lock:
-        try:
-            import fcntl
-        except ImportError:  # Windows: without a lock, two processes at once would only do the same work twice
-            yield
-            return
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InvalidInput(
-                f"another process is computing results in {folder}: wait for it, or choose another folder"
-            ) from None
+        hold(lock, str(folder))
         yield

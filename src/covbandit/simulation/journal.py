@@ -7,19 +7,21 @@ the end, all that a killed process can leave behind, is cut off when the file is
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import struct
 import zlib
+from contextlib import suppress
+from io import BytesIO, FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from covbandit.errors import InvalidInput, StateFileError
 from covbandit.simulation.engine import Replication
+from covbandit.simulation.locking import hold
 from covbandit.simulation.plan import Plan, difference, versions
 
 _FORMAT = b"covbandit journal 1\n"
@@ -42,10 +44,13 @@ class Journal:
         self.path = Path(path)
         self.done: dict[int, Replication] = {}
         try:
-            self._file = self.path.open("r+b" if self.path.exists() else "x+b")
+            # Unbuffered: what a full disk refused must not be written again, behind our back, when the file is closed.
+            self._file = self.path.open("r+b" if self.path.exists() else "x+b", buffering=0)
         except OSError as error:
             raise StateFileError(f"cannot write {self.path}: {error.strerror or error}") from None
+        self._end = 0
         try:
+            hold(self._file, str(self.path))
             self._read(plan)
         except BaseException:
             self._file.close()
@@ -60,27 +65,20 @@ class Journal:
         self._file.close()
 
     def _read(self, plan: Plan) -> None:
-        begun = self._file.read(len(_FORMAT))
-        if not _FORMAT.startswith(begun):
-            raise StateFileError(f"{self.path} is not a journal that this covbandit reads: choose another file")
-        header = _next_record(self._file)
+        header = _read_header(self._file, self.path)
         if header is None:  # new, or killed before its header was written
-            self._file.seek(0)
-            self._file.truncate()
             self._write(_FORMAT + _as_record(json.dumps(_header(plan)).encode()))
             return
-        _require_same(self.path, json.loads(header), plan)
-        end = self._file.tell()
+        _require_same(self.path, header, plan)
+        self._end = self._file.tell()
         while (record := _next_record(self._file)) is not None:
             replication = _unpack(record)
             self.done[replication.index] = replication
-            end = self._file.tell()
-        self._file.seek(end)
-        self._file.truncate()
+            self._end = self._file.tell()
 
     def add(self, replication: Replication) -> None:
         """Append a replication; when this returns it is on disk."""
-        buffer = io.BytesIO()
+        buffer = BytesIO()
         np.savez(
             buffer,
             index=np.int64(replication.index),
@@ -92,12 +90,40 @@ class Journal:
         self.done[replication.index] = replication
 
     def _write(self, content: bytes) -> None:
+        """Write behind the last whole record, all of it or nothing."""
         try:
-            self._file.write(content)
-            self._file.flush()
+            self._file.seek(self._end)
+            self._file.truncate()
+            rest = memoryview(content)
+            while rest:
+                rest = rest[self._file.write(rest) :]
             os.fsync(self._file.fileno())
         except OSError as error:
+            with suppress(OSError):
+                self._file.truncate(self._end)
             raise StateFileError(f"cannot write {self.path}: {error.strerror or error}") from None
+        self._end += len(content)
+
+
+def specification_in(path: Path) -> dict[str, Any]:
+    """Return which simulation a journal belongs to."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            header = _read_header(file, path)
+    except OSError as error:
+        raise StateFileError(f"cannot read {path}: {error.strerror or error}") from None
+    if header is None:
+        raise StateFileError(f"{path} has no header yet")
+    return dict(header["specification"])
+
+
+def _read_header(file: FileIO, path: Path) -> dict[str, Any] | None:
+    """Return the header, or None if it is not there or torn."""
+    begun = file.read(len(_FORMAT))
+    if not _FORMAT.startswith(begun):
+        raise StateFileError(f"{path} is not a journal that this covbandit reads: choose another file")
+    record = _next_record(file)
+    return None if record is None else json.loads(record)
 
 
 def _header(plan: Plan) -> dict[str, Any]:
@@ -108,7 +134,7 @@ def _as_record(payload: bytes) -> bytes:
     return _PREFIX.pack(len(payload), zlib.crc32(payload)) + payload
 
 
-def _next_record(file: BinaryIO) -> bytes | None:
+def _next_record(file: FileIO) -> bytes | None:
     """Return the next record, or None where the file ends or is torn."""
     prefix = file.read(_PREFIX.size)
     if len(prefix) < _PREFIX.size:
@@ -133,7 +159,7 @@ def _require_same(path: Path, header: dict[str, Any], plan: Plan) -> None:
 
 
 def _unpack(record: bytes) -> Replication:
-    with np.load(io.BytesIO(record), allow_pickle=False) as stored:
+    with np.load(BytesIO(record), allow_pickle=False) as stored:
         return Replication(
             int(stored["index"]), stored["regret"], stored["weights"], tuple(json.loads(str(stored["doubts"])))
         )

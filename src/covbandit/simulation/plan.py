@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
 from covbandit._version import __version__
-from covbandit.environments import Environment, Gaussian
+from covbandit.environments import Bootstrap, Environment, Gaussian, Replay
 from covbandit.errors import InvalidInput
 from covbandit.learners import Learner
 from covbandit.learners.files import class_name, plain
 from covbandit.problem import Problem
 from covbandit.problem_distribution import ProblemDistribution, checked_draw
-from covbandit.sources import source_hash
+from covbandit.sources import foreign_source, source_hash
 
 I64 = NDArray[np.int64]
 
@@ -40,6 +40,8 @@ _DETERMINE_NUMBERS = (
     "simulation/engine.py",
     "theory/hard_instances.py",
 )
+
+_MOST_ROUNDS = 10**15  # what a float counts exactly, and no machine plays
 
 
 @dataclass(frozen=True)
@@ -62,16 +64,21 @@ class Plan:
     def specification(self) -> dict[str, Any]:
         """Return everything that determines the numbers, as plain data."""
         return {
-            "problem": plain(self.problem.to_dict()),
+            "problem": self._problem_in_words(),
             "learners": {
                 name: {"class": class_name(type(learner)), "config": plain(learner.config())}
+                | foreign_source(type(learner))
                 for name, learner in self.learners.items()
             },
-            "environment": plain(self.environment.to_dict()),
+            "environment": plain(self.environment.to_dict()) | foreign_source(type(self.environment)),
             "horizon": self.horizon,
             "seed": self.seed,
             "checkpoints": self.checkpoints.tolist(),
         }
+
+    def _problem_in_words(self) -> dict[str, Any]:
+        described: dict[str, Any] = plain(self.problem.to_dict())
+        return described if isinstance(self.problem, Problem) else described | foreign_source(type(self.problem))
 
     def fingerprint(self) -> str:
         """Return eight letters that tell specifications, and the versions they ran on, apart: for names of files."""
@@ -82,7 +89,7 @@ class Plan:
 def as_plan(
     problem: Problem | ProblemDistribution,
     learners: Learner | Mapping[str, Learner] | Sequence[Learner],
-    horizon: int,
+    horizon: int | None = None,
     seed: int = 0,
     environment: Environment | None = None,
     checkpoints: ArrayLike | None = None,
@@ -92,16 +99,22 @@ def as_plan(
         raise InvalidInput(f"problem must be a Problem or a ProblemDistribution, got {type(problem).__name__}")
     if environment is not None and not isinstance(environment, Environment):
         raise InvalidInput(f"environment must be an Environment, got {environment!r}")
-    horizon = validation.as_count(horizon, "horizon", 1)
+    environment = environment or Gaussian()
+    if not isinstance(problem, Problem) and isinstance(environment, Bootstrap | Replay):
+        raise InvalidInput(
+            "a history belongs to one problem, not to a distribution of them: use returns.problem(risk_aversion)"
+        )
+    horizon = as_horizon(horizon, environment)
     seed = validation.as_count(seed, "seed")
     first = problem if isinstance(problem, Problem) else checked_draw(problem, seed, 0)
+    environment.check(first)
     return Plan(
         problem=problem,
         learners=as_learners(learners, first),
         horizon=horizon,
         seed=seed,
-        environment=environment or Gaussian(),
-        checkpoints=as_checkpoints(checkpoints, horizon),
+        environment=environment,
+        checkpoints=as_checkpoints(checkpoints, horizon, environment),
     )
 
 
@@ -139,8 +152,34 @@ def default_checkpoints(horizon: int) -> I64:
     return np.unique(grid[(grid >= 1) & (grid <= horizon)]).astype(np.int64)
 
 
-def as_checkpoints(value: ArrayLike | None, horizon: int) -> I64:
+def as_horizon(value: int | None, environment: Environment) -> int:
+    """Return the number of rounds, by default as many as the environment has."""
+    length = environment.length
+    if value is None:
+        if length is None:
+            raise InvalidInput(f"horizon is missing: rewards of {type(environment).__name__} have no end")
+        return length
+    horizon = validation.as_count(value, "horizon", 1)
+    if horizon > _MOST_ROUNDS:
+        raise InvalidInput(f"horizon must be at most {_MOST_ROUNDS:,}, got {horizon}")
+    if length is not None and horizon > length:
+        raise InvalidInput(f"horizon must be at most {length}, the rounds that there are, got {horizon}")
+    return horizon
+
+
+def as_replications(value: int | None, environment: Environment) -> int:
+    """Return the number of replications: 50 by default, but a history is replayed once."""
+    if value is None:
+        return 1 if isinstance(environment, Replay) else 50
+    return validation.as_count(value, "replications", 1)
+
+
+def as_checkpoints(value: ArrayLike | None, horizon: int, environment: Environment) -> I64:
     """Return ascending rounds up to the horizon, which is always the last."""
+    if isinstance(environment, Replay):
+        if value is not None:
+            raise InvalidInput("a Replay records every round, which drawdown and turnover need: leave checkpoints out")
+        return np.arange(1, horizon + 1)
     if value is None:
         return default_checkpoints(horizon)
     rounds = validation.as_vector(value, "checkpoint")

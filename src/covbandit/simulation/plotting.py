@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from covbandit.simulation.result import SimulationResult
 
 # Okabe and Ito's colours, told apart by colour-blind readers; dashes and markers tell them apart without colour.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255")
-_DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255")
+DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
     "-",
     (0, (5, 1.5)),
     (0, (1.2, 1.2)),
@@ -31,7 +31,9 @@ _DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
     (0, (8, 2)),
     (0, (2, 2)),
 )
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MUTED = "#737373"
+GRID = "#d9d9d9"
 
 _HIGHEST_BOUND = 1000.0  # times the largest regret: a bound beyond it leaves the frame, or regret would be a flat line
 
@@ -39,13 +41,51 @@ SAVE_SETTINGS = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}
 """TrueType fonts in PDF, as publishers demand; outlines in SVG, which then looks the same everywhere."""
 
 
-def plot_regret(result: SimulationResult, ax: Axes | None = None) -> Axes:
-    """Draw mean regret and its 95 % band for each learner."""
-    if ax is None:
-        from matplotlib import pyplot
+class Style(NamedTuple):
+    """How a learner is drawn."""
 
-        _, ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
+    colour: str
+    dashes: str | tuple[int, tuple[float, ...]]
+    marker: str
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """What Matplotlib calls it."""
+        return {
+            "color": self.colour,
+            "linestyle": self.dashes,
+            "marker": self.marker,
+            "markersize": 4,
+            "linewidth": 1.6,
+        }
+
+
+def default_styles(result: SimulationResult) -> dict[str, Style]:
+    """Return a style for each learner; the baseline that never learns stays in the background."""
+    styles = {}
+    for k, (name, learner) in enumerate(result.specification["learners"].items()):
+        again = k // len(COLOURS)  # when colours come again, dashes and markers are others
+        styles[name] = Style(
+            MUTED if learner["class"] == "FixedWeights" else COLOURS[k % len(COLOURS)],
+            DASHES[(k + again) % len(DASHES)],
+            MARKERS[(k + 2 * again) % len(MARKERS)],
+        )
+    return styles
+
+
+def new_axes() -> Axes:
+    """Return the axes of a new figure."""
+    from matplotlib import pyplot
+
+    _, ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
+    return ax
+
+
+def plot_regret(result: SimulationResult, ax: Axes | None = None, styles: Mapping[str, Style] | None = None) -> Axes:
+    """Draw mean regret and its 95 % band for each learner."""
+    ax = new_axes() if ax is None else ax
     rounds = result.checkpoints
+    styles = default_styles(result) if styles is None else styles
     for k, name in enumerate(result.learners):
         values = result.regret[k]
         mean = values.mean(axis=0)
@@ -53,28 +93,16 @@ def plot_regret(result: SimulationResult, ax: Axes | None = None) -> Axes:
         shown = mean > 0
         if not shown.any():
             continue
-        # The baseline that never learns stays in the background.
-        fixed = result.specification["learners"][name]["class"] == "FixedWeights"
-        colour = "0.45" if fixed else _COLOURS[k % len(_COLOURS)]
-        ax.plot(
-            rounds[shown],
-            mean[shown],
-            color=colour,
-            linestyle=_DASHES[k % len(_DASHES)],
-            marker=_MARKERS[k % len(_MARKERS)],
-            markersize=4,
-            markevery=(k % 6, 6),
-            linewidth=1.6,
-            label=name,
-        )
+        style = styles[name]
+        ax.plot(rounds[shown], mean[shown], **style.keywords, markevery=(k % 6, 6), label=name)
         low = np.maximum(mean - width, 0.05 * mean)
-        ax.fill_between(rounds[shown], low[shown], (mean + width)[shown], color=colour, alpha=0.18, linewidth=0)
+        ax.fill_between(rounds[shown], low[shown], (mean + width)[shown], color=style.colour, alpha=0.18, linewidth=0)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlim(rounds[0], rounds[-1])
     ax.set_xlabel("round $t$")
     ax.set_ylabel("cumulative regret")
-    ax.grid(True, which="major", color="0.85", linewidth=0.6)
+    ax.grid(True, which="major", color=GRID, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.legend(frameon=False, fontsize="small")
     return ax
@@ -92,11 +120,14 @@ def plot_bounds(result: SimulationResult, ax: Axes) -> None:
             "plot without bounds"
         )
     known = known_classes()
-    kinds = [entry["class"] for entry in result.specification["learners"].values()]
-    present = {known[kind].feedback for kind in kinds if kind in known and kind != "FixedWeights"}
+    learners = [entry for entry in result.specification["learners"].values() if entry["class"] != "FixedWeights"]
+    present = {known[entry["class"]].feedback for entry in learners if entry["class"] in known}
+    # The first learner that has them says with which λ and b: those of its own radii.
+    chosen: dict[str, Any] = next((entry["config"] for entry in learners if "regularization" in entry["config"]), {})
+    own = {key: chosen[key] for key in ("regularization", "variance_bound") if chosen.get(key) is not None}
     low, high = ax.get_ylim()
     rounds = result.checkpoints[result.checkpoints > 1]  # ln 1 = 0
-    for feedback, bound in upper_bounds(Problem.from_dict(described)).items():
+    for feedback, bound in upper_bounds(Problem.from_dict(described), **own).items():
         if feedback in present and len(rounds):
             values = bound.at(rounds)
             dots = (0, (1.0, bound.theorem + 0.5))  # sparser for later theorems, to tell them apart

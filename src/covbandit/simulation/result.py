@@ -16,7 +16,7 @@ from covbandit.atomic import replacing
 from covbandit.errors import InvalidInput, StateFileError
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.plan import difference
-from covbandit.simulation.statistics import Interval, half_width, log_slope, paired_ratio
+from covbandit.simulation.statistics import Interval, log_slope, paired_ratio, visible_width
 from covbandit.tables import Table, data_frame
 
 if TYPE_CHECKING:
@@ -113,13 +113,12 @@ class SimulationResult:
         rows = []
         for name in self.learners:
             values = self.at(name, here)
-            width = float(half_width(values))
             slope = self.slope(name, before, here).estimate if before is not None else float("nan")
             rows.append(
                 [
                     name,
                     float(values.mean()),
-                    0.0 if width < 1e-9 * abs(values.mean()) else width,  # learners without chance have rounding only
+                    visible_width(values),
                     float(values.min()),
                     float(values.max()),
                     round(slope, 3),
@@ -147,15 +146,16 @@ class SimulationResult:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per learner, replication and checkpoint, as a pandas DataFrame."""
+        return data_frame(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
         n_learners, n_replications, n_rounds = self.regret.shape
-        return data_frame(
-            {
-                "learner": np.repeat(self.learners, n_replications * n_rounds),
-                "replication": np.tile(np.repeat(self.replications, n_rounds), n_learners),
-                "round": np.tile(self.checkpoints, n_learners * n_replications),
-                "regret": self.regret.ravel(),
-            }
-        )
+        return {
+            "learner": np.repeat(self.learners, n_replications * n_rounds),
+            "replication": np.tile(np.repeat(self.replications, n_rounds), n_learners),
+            "round": np.tile(self.checkpoints, n_learners * n_replications),
+            "regret": self.regret.ravel(),
+        }
 
     def to_latex(self, checkpoint: int | None = None) -> str:
         """Return the summary as a LaTeX tabular."""
@@ -194,20 +194,25 @@ class SimulationResult:
         at = [known.index(r) for r in replications]
         return replace(self, regret=self.regret[:, at], weights=self.weights[:, at], replications=self.replications[at])
 
-    def require_same(self, specification: dict[str, Any]) -> None:
-        """Raise, naming what differs, unless another simulation has the same specification."""
+    def require_same(self, specification: dict[str, Any], versions: dict[str, str]) -> None:
+        """Raise, naming what differs, unless another simulation has the same specification and the same software."""
         differs = difference(self.specification, specification)
         if differs:
             raise InvalidInput(f"these replications belong to another simulation: {differs}")
+        changed = difference(self.versions, versions)
+        if changed:
+            raise InvalidInput(
+                f"these replications were computed by other software, whose last bits may differ: {changed}"
+            )
 
     def merge(self, other: SimulationResult) -> SimulationResult:
         """Return the replications of two runs of the same simulation together; none may be in both."""
-        self.require_same(other.specification)
+        self.require_same(other.specification, other.versions)
         twice = np.intersect1d(self.replications, other.replications)
         if twice.size:
             raise InvalidInput(f"replication {twice[0]} is in both results: they would count twice")
         order = np.argsort(np.concatenate([self.replications, other.replications]), kind="stable")
-        return SimulationResult(
+        return type(self)(
             np.concatenate([self.regret, other.regret], axis=1)[:, order],
             np.concatenate([self.weights, other.weights], axis=1)[:, order],
             np.concatenate([self.replications, other.replications])[order],
@@ -234,7 +239,9 @@ class SimulationResult:
 
     @classmethod
     def load(cls, path: str | Path) -> SimulationResult:
-        """Read a file written by `save`."""
+        """Read a file written by `save`; a replay's comes back as a `ReplayResult`."""
+        from covbandit.simulation.replay_result import result_class
+
         try:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 if "header" not in stored:
@@ -247,7 +254,7 @@ class SimulationResult:
                         f"{path} has format version {header.get('version')!r}; this covbandit reads up to {VERSION}: "
                         "upgrade covbandit"
                     )
-                return cls(
+                return result_class(header["specification"])(
                     stored["regret"],
                     stored["weights"],
                     stored["replications"],

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from covbandit import validation
 from covbandit.environments import Environment
 from covbandit.errors import AssumptionWarning, Interrupted
 from covbandit.learners import Learner
@@ -21,7 +20,8 @@ from covbandit.problem import Problem
 from covbandit.problem_distribution import ProblemDistribution
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.journal import Journal
-from covbandit.simulation.plan import Plan, as_plan, versions
+from covbandit.simulation.plan import Plan, as_plan, as_replications, versions
+from covbandit.simulation.replay_result import result_class
 from covbandit.simulation.result import SimulationResult
 from covbandit.simulation.workers import run_replications
 
@@ -31,8 +31,8 @@ _PROGRESS_AFTER = 1.0  # seconds; shorter runs show no bar
 def simulate(
     problem: Problem | ProblemDistribution,
     learners: Learner | Mapping[str, Learner] | Sequence[Learner],
-    horizon: int,
-    replications: int = 50,
+    horizon: int | None = None,
+    replications: int | None = None,
     seed: int = 0,
     workers: int | Executor | None = None,
     environment: Environment | None = None,
@@ -56,18 +56,20 @@ def simulate(
         Who plays. They are cloned and reset; those you pass are not changed. One whose d, ρ or decision set differs
         from the problem's is refused.
     horizon : int
-        Rounds T.
+        Rounds T. Not needed for a `Replay`, which has so many rounds as its history.
     replications : int
-        Independent repetitions.
+        Independent repetitions, 50 by default. A `Replay` is played once by default: more are the same history again,
+        with other seeds for randomised learners.
     seed : int
         Replication r draws from ``SeedSequence(seed, spawn_key=(r,))``.
     workers : int or concurrent.futures.Executor, optional
         Threads, by default one per core; or any executor, for example a ProcessPoolExecutor, or that of a Dask cluster
-        (`covbandit.simulation.dask_workers`).
+        (`dask_workers`).
     environment : Environment, optional
         Where rewards come from; Gaussian by default.
     checkpoints : array of int, optional
-        Rounds at which regret and weights are recorded; log-spaced by default. The horizon is always one.
+        Rounds at which regret and weights are recorded; log-spaced by default. The horizon is always one. A `Replay`
+        records every round.
     progress : bool, optional
         Whether to show a progress bar on standard error; by default on a terminal, after a second.
     resume : SimulationResult, optional
@@ -79,6 +81,7 @@ def simulate(
     Returns
     -------
     SimulationResult
+        For a `Replay`, a `ReplayResult`.
 
     Raises
     ------
@@ -94,7 +97,7 @@ def simulate(
     ((1, 4), 1000)
     """
     plan = as_plan(problem, learners, horizon, seed, environment, checkpoints)
-    count = validation.as_count(replications, "replications", 1)
+    count = as_replications(replications, plan.environment)
     with _bar(plan.horizon * len(plan.learners) * count, progress) as update:
         return run_plan(plan, count, workers, update, resume, journal)
 
@@ -114,7 +117,7 @@ def run_plan(
     wanted = range(replications)
     done: dict[int, Replication] = {}
     if resume is not None:
-        resume.require_same(plan.specification())
+        resume.require_same(plan.specification(), versions())
         done = {r.index: r for r in resume.split() if r.index in wanted}
     kept = None if journal is None else Journal(journal, plan)
     with kept or nullcontext():
@@ -151,19 +154,21 @@ def _how_to_continue(done: int, replications: int, journal: str | Path | None) -
 def _warn(plan: Plan, done: dict[int, Replication]) -> None:
     """Warn, once per learner, if what it assumes was contradicted in some replication."""
     for k, name in enumerate(plan.learners):
-        doubts = [(r, done[r].doubts[k]) for r in sorted(done) if done[r].doubts and done[r].doubts[k]]
+        known = {r: done[r].doubts[k] for r in sorted(done) if done[r].doubts}  # results of earlier runs tell none
+        doubts = [(r, doubt) for r, doubt in known.items() if doubt]
         if doubts:
-            where = f"in {len(doubts)} of {len(done)} replications, first in {doubts[0][0]}"
+            where = f"in {len(doubts)} of {len(known)} replications, first in {doubts[0][0]}"
             warnings.warn(f"learner {name!r}, {where}: {doubts[0][1]}", AssumptionWarning, stacklevel=4)
 
 
 def _collect(plan: Plan, done: dict[int, Replication]) -> SimulationResult:
     order = sorted(done)
-    return SimulationResult(
+    specification = plan.specification()
+    return result_class(specification)(
         regret=np.stack([done[r].regret for r in order], axis=1),
         weights=np.stack([done[r].weights for r in order], axis=1),
         replications=np.array(order, dtype=np.int64),
-        specification=plan.specification(),
+        specification=specification,
         versions=versions(),
     )
 

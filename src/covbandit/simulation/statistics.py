@@ -18,8 +18,16 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    def in_words(self) -> tuple[str, str, str]:
+        """Return estimate, low and high with so many digits that one sees where they differ."""
+        digits = 4
+        while digits < 8 and self.low != self.high and f"{self.low:.{digits}g}" == f"{self.high:.{digits}g}":
+            digits += 1
+        return f"{self.estimate:.{digits}g}", f"{self.low:.{digits}g}", f"{self.high:.{digits}g}"
+
     def __str__(self) -> str:
-        return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
+        estimate, low, high = self.in_words()
+        return f"{estimate} [{low}, {high}]"
 
 
 def half_width(values: F64, axis: int = 0) -> F64:
@@ -29,6 +37,12 @@ def half_width(values: F64, axis: int = 0) -> F64:
         return np.full(np.delete(values.shape, axis), np.nan)
     spread = values.std(axis=axis, ddof=1) / np.sqrt(n)
     return np.asarray(float(stdtrit(n - 1, 0.975)) * spread)
+
+
+def visible_width(values: F64) -> float:
+    """Return `half_width`, or 0 where values differ by rounding only: learners without chance have no more."""
+    width = float(half_width(values))
+    return 0.0 if width < 1e-9 * abs(values.mean()) else width
 
 
 def paired_ratio(numerator: F64, denominator: F64) -> Interval:

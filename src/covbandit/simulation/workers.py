@@ -6,27 +6,33 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from typing import Any, cast
+from threading import Thread
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from covbandit import validation
-from covbandit.errors import MissingExtra, Unreachable
+from covbandit.errors import InvalidInput, MissingExtra, Unreachable
 from covbandit.kernels.compilation import ready
 from covbandit.simulation.driver import play
-from covbandit.simulation.engine import Replication, run_replication
-from covbandit.simulation.plan import Plan
+from covbandit.simulation.engine import Replication, Stopped, run_replication
+from covbandit.simulation.plan import Plan, difference, versions
 
+T = TypeVar("T")
 I64 = NDArray[np.int64]
-Batch = tuple[list[Replication], float]
+Batch = tuple[list[Replication], float, dict[str, str]]
+"""What a worker sends: replications, the seconds they took, and the versions of its software."""
 
 # A task sent to another process or machine costs milliseconds, so it should last a second: more would only make
 # progress coarse, and leave workers idle at the end.
 _BATCH_SECONDS = 1.0
+_TICK = 0.1  # seconds between two looks at progress
+_LOOK_SECONDS = 2.0  # between two looks at a cluster that is silent
+_PATIENCE_SECONDS = 60.0
 
 
 def run_replications(
@@ -54,24 +60,58 @@ def _run_on_threads(
     finished: Callable[[Replication], None],
     progress: Callable[[int], None],
 ) -> None:
+    # Threads of our own and queues, which no signal can leave locked: Ctrl-C in the middle of a pool's submit can.
     _compile(plan)
     stop = np.zeros(1, dtype=np.int64)
     steps = np.zeros(max(missing) + 1, dtype=np.int64)
+    waiting: SimpleQueue[int] = SimpleQueue()
+    outcomes: SimpleQueue[Replication | BaseException] = SimpleQueue()
+    for index in missing:
+        waiting.put(index)
 
-    def run(index: int) -> Batch:
-        return [run_replication(plan, index, stop, steps)], 0.0
+    def work() -> None:
+        while not stop[0]:
+            try:
+                index = waiting.get_nowait()
+            except Empty:
+                return
+            try:
+                outcomes.put(run_replication(plan, index, stop, steps))
+            except Stopped:
+                return
+            except BaseException as error:
+                outcomes.put(error)
+                return
 
-    with ThreadPoolExecutor(min(count, len(missing)), thread_name_prefix="covbandit") as pool:
-        collector = _Collector(finished, lambda: progress(int(steps.sum())))
-        try:
-            for index in missing:
-                collector.expect(pool.submit(run, index))
-            while collector.outstanding:
-                collector.collect()
-        except BaseException:
-            stop[0] = 1
-            collector.abandon()
-            raise
+    threads = [Thread(target=work, name=f"covbandit-{k}") for k in range(min(count, len(missing)))]
+    left = len(missing)
+    try:
+        for thread in threads:
+            thread.start()
+        while left:
+            for outcome in _next_of(outcomes):
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                finished(outcome)
+                left -= 1
+            progress(int(steps.sum()))
+    finally:
+        stop[0] = 1
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+        while not outcomes.empty():  # finished meanwhile
+            outcome = outcomes.get()
+            if isinstance(outcome, Replication):
+                finished(outcome)
+
+
+def _next_of(queue: SimpleQueue[T]) -> list[T]:
+    """Return what comes next, or nothing if that takes too long."""
+    try:
+        return [queue.get(timeout=_TICK)]
+    except Empty:
+        return []
 
 
 def _run_on_executor(
@@ -83,26 +123,74 @@ def _run_on_executor(
 ) -> None:
     slots = _slots(pool)
     waiting, done, size = deque(missing), 0, 1
-    collector = _Collector(finished, lambda: progress(done * plan.horizon * len(plan.learners)))
+    # A queue, not concurrent.futures.wait: that locks all futures in turn, and Ctrl-C in between leaves them locked.
+    ended: SimpleQueue[Future[Batch]] = SimpleQueue()
+    outstanding: set[Future[Batch]] = set()
+
+    lost = _Patience(pool)
+
+    def take(future: Future[Batch]) -> tuple[int, float]:
+        replications, seconds, there = future.result()
+        outstanding.discard(future)
+        differs = difference(there, versions())
+        if differs:
+            raise InvalidInput(f"a worker runs other software, whose last bits may differ: {differs}; install the same")
+        for replication in replications:
+            finished(replication)
+        return len(replications), seconds
+
     try:
-        while waiting or collector.outstanding:
-            while waiting and collector.outstanding < 2 * slots:  # one at work and one in reserve
+        while waiting or outstanding:
+            while waiting and len(outstanding) < 2 * slots:  # one at work and one in reserve
                 batch = [waiting.popleft() for _ in range(min(size, len(waiting)))]
-                collector.expect(pool.submit(_run_batch, plan, batch))
-            for count, seconds in collector.collect():
+                future = pool.submit(_run_batch, plan, batch)
+                outstanding.add(future)
+                future.add_done_callback(ended.put)
+            for future in _next_of(ended):
+                count, seconds = take(future)
                 done += count
                 fair = -(-len(waiting) // (2 * slots))  # so that all end at about the same time
                 size = max(1, min(fair, int(count * _BATCH_SECONDS / max(seconds, 1e-9))))
-    except BaseException:
-        collector.abandon()
+            lost.look()
+            progress(done * plan.horizon * len(plan.learners))
+    except BaseException as error:
+        for future in outstanding:
+            future.cancel()
+        for future in list(outstanding):
+            if future.done() and not future.cancelled() and future.exception() is None:
+                take(future)
+        if isinstance(error, CancelledError | BrokenExecutor) or type(error).__name__ == "KilledWorker":
+            raise Unreachable(
+                f"the workers were lost ({type(error).__name__}): start them again, and the same call again"
+            ) from None
         raise
+
+
+class _Patience:
+    """Gives up on a cluster that has had no workers for a minute: Dask itself would wait for ever."""
+
+    def __init__(self, pool: Executor) -> None:
+        self._client: Any = getattr(pool, "_client", None)
+        self._seen = self._looked = time.monotonic()
+
+    def look(self) -> None:
+        now = time.monotonic()
+        if not hasattr(self._client, "ncores") or now - self._looked < _LOOK_SECONDS:
+            return
+        self._looked = now
+        if self._client.ncores():
+            self._seen = now
+        elif now - self._seen > _PATIENCE_SECONDS:
+            raise Unreachable(
+                f"the Dask cluster has had no workers for {now - self._seen:.0f} s: start some, and the same call again"
+            )
 
 
 def _run_batch(plan: Plan, indices: list[int]) -> Batch:
     _compile(plan)
     begun = time.monotonic()
     replications = [run_replication(plan, index) for index in indices]
-    return replications, time.monotonic() - begun
+    return replications, time.monotonic() - begun, versions()
 
 
 def _compile(plan: Plan) -> None:
@@ -112,50 +200,6 @@ def _compile(plan: Plan) -> None:
             ready(play)
             ready(learner._kernel("_decide_kernel"))
             ready(learner._kernel("_absorb_kernel"))
-
-
-class _Collector:
-    """Takes what futures give, as they finish."""
-
-    # A queue, not concurrent.futures.wait: that locks all futures in turn, and Ctrl-C in between leaves them locked.
-
-    def __init__(self, finished: Callable[[Replication], None], tick: Callable[[], None]) -> None:
-        self._finished = finished
-        self._tick = tick
-        self._queue: SimpleQueue[Future[Batch]] = SimpleQueue()
-        self._futures: set[Future[Batch]] = set()
-
-    @property
-    def outstanding(self) -> int:
-        return len(self._futures)
-
-    def expect(self, future: Future[Batch]) -> None:
-        self._futures.add(future)
-        future.add_done_callback(self._queue.put)
-
-    def collect(self) -> Iterator[tuple[int, float]]:
-        """Hand over what finishes within a tenth of a second; return how many replications took how many seconds."""
-        taken = []
-        with suppress(Empty):
-            future = self._queue.get(timeout=0.1)
-            taken.append(self._take(future))
-        self._tick()
-        return iter(taken)
-
-    def abandon(self) -> None:
-        """Cancel what has not begun; keep what has finished meanwhile."""
-        for future in self._futures:
-            future.cancel()
-        for future in list(self._futures):
-            if future.done() and not future.cancelled() and future.exception() is None:
-                self._take(future)
-
-    def _take(self, future: Future[Batch]) -> tuple[int, float]:
-        replications, seconds = future.result()
-        self._futures.discard(future)
-        for replication in replications:
-            self._finished(replication)
-        return len(replications), seconds
 
 
 def _slots(pool: Executor) -> int:
