@@ -85,14 +85,18 @@ def measure_cold_start(repeats: int) -> Section:
     section = Section("cold start")
     rows: list[list[object]] = []
     with tempfile.TemporaryDirectory() as folder:
-        command = ["-m", "covbandit.cli", "reproduce", "fi-synthetic", "--quick", "--out", str(Path(folder) / "out")]
+
+        def command(run: str) -> list[str]:  # a folder for each: results that are there are not computed again
+            out = str(Path(folder) / run)
+            return ["-m", "covbandit.cli", "reproduce", "fi-synthetic", "--quick", "--out", out]
+
         # A run beforehand leaves bytecode, as installing with pip does, and the font list of matplotlib.
         environment = _environment(PYTHONPYCACHEPREFIX=str(Path(folder) / "bytecode"))
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         failure = None
         try:
             say("cold start: covbandit reproduce fi-synthetic --quick, untimed")
-            _run(command, environment, folder)
+            _run(command("untimed"), environment, folder)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             failure = error
 
@@ -106,11 +110,11 @@ def measure_cold_start(repeats: int) -> Section:
         if failure is None:
             environment["NUMBA_CACHE_DIR"] = str(Path(folder) / "numba")
             say("cold start: the same reproduction, nothing compiled")
-            _, first = _run(command, environment, folder)
+            _, first = _run(command("first"), environment, folder)
             cached, starts = [], []
             for k in range(repeats):
                 say(f"cold start: the same, compiled, {k + 1} of {repeats}")
-                cached.append(_run(command, environment, folder)[1])
+                cached.append(_run(command(f"cached-{k}"), environment, folder)[1])
                 # All that precedes the first round: Python, imports, loading every kernel.
                 starts.append(_run(["-m", "covbandit.cli", "warmup"], environment, folder)[1])
             later, start = statistics.median(cached), statistics.median(starts)

@@ -1,0 +1,58 @@
+"""``covbandit bounds``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+
+from covbandit.cli.printing import print_table
+from covbandit.errors import InvalidInput
+from covbandit.problem import Problem
+from covbandit.problem_distribution import ProblemDistribution
+from covbandit.specifications import load, presets
+from covbandit.specifications.mistakes import did_you_mean
+from covbandit.tables import Table
+from covbandit.theory import bounds_table
+
+_HORIZON = 10_000
+
+
+def run(source: str, horizon: int | None, regularization: float, variance_bound: float | None) -> None:
+    """Print the paper's bounds for each problem of a specification, or for a preset."""
+    console = Console()
+    for label, problem, rounds in _problems(source, horizon):
+        table = (
+            bounds_table(problem, rounds, regularization, variance_bound)
+            if isinstance(problem, Problem)
+            else _floor(problem, rounds)
+        )
+        print_table(console, Table(table.columns, table.rows, f"{label}\n{table.title}"))
+
+
+def _problems(source: str, horizon: int | None) -> Iterator[tuple[str, Problem | ProblemDistribution, int]]:
+    known = presets()
+    if source in known and not Path(source).is_file():
+        rounds = _HORIZON if horizon is None else horizon
+        try:
+            problem = known[source]()
+        except TypeError:
+            raise InvalidInput(
+                f"preset {source!r} needs parameters: write them into a specification (`covbandit simulate --example` "
+                "prints one), and name the file"
+            ) from None
+        yield f"{source}, ρ = {problem.risk_aversion:g}", problem, rounds
+        return
+    if not Path(source).exists() and Path(source).suffix != ".toml":
+        raise InvalidInput(f"{source!r} is neither a file nor a preset; {did_you_mean(source, known)}")
+    specification = load(source, horizon=horizon)
+    for simulation in specification.simulations:
+        yield simulation.label or specification.name, simulation.problem, simulation.plan.horizon
+
+
+def _floor(family: ProblemDistribution, rounds: int) -> Table:
+    """Return what a theorem says that every learner pays, where it does."""
+    floor = getattr(family, "regret_floor", None)
+    title = "Problems drawn at random: upper bounds belong to single ones"
+    return Table(["quantity", "meaning", "value"], [["floor", "what every learner pays on average", floor]], title)

@@ -1,0 +1,47 @@
+"""``covbandit simulate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from covbandit.cli.crew import crew
+from covbandit.cli.printing import print_table
+from covbandit.cli.progress import TerminalWatcher
+from covbandit.cli.warmup import compile_kernels
+from covbandit.specifications import load
+
+
+def run(
+    path: Path,
+    out: Path | None,
+    check: bool,
+    horizon: int | None,
+    replications: int | None,
+    seed: int | None,
+    workers: int | None,
+    dask: str | None,
+) -> None:
+    """Run a specification; print its table and where everything is."""
+    console, notes = Console(), Console(stderr=True)
+    who = crew(workers, dask)
+    specification = load(path, horizon=horizon, replications=replications, seed=seed)
+    for note in specification.notes:
+        notes.print(f"note: {note}", soft_wrap=True, highlight=False, markup=False)
+    if check:
+        print_table(console, specification.overview())
+        console.print(f"learners: {'; '.join(specification.learners)}", soft_wrap=True, highlight=False, markup=False)
+        return
+    folder = out if out is not None else Path(f"{specification.name}-results")
+    with who as executor:
+        if dask is None:
+            compile_kernels(notes)
+        with TerminalWatcher(specification.tasks(), notes) as watcher:
+            sweep = specification.run(folder, executor, watcher)
+    print_table(console, sweep.summary())
+    files, remarks = sweep.write(folder)
+    for file in files:
+        console.print(str(file), soft_wrap=True, highlight=False, markup=False)
+    for remark in remarks:
+        notes.print(remark, soft_wrap=True, highlight=False, markup=False)
