@@ -1,7 +1,15 @@
 """What holds for the whole suite: one Hypothesis profile, and helpers whose assertions show their values."""
 
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
+
+from covbandit.cli import main
+from covbandit.reproduction import Reproduction, Scale, experiments_named
+from covbandit.simulation import SimulationResult
 
 # Every run draws the same examples.
 settings.register_profile("covbandit", deadline=None, derandomize=True, print_blob=True)
@@ -9,3 +17,32 @@ settings.load_profile("covbandit")
 
 # pytest does so by itself for test modules only.
 pytest.register_assert_rewrite("decision_set", "optimistic_checks", "quadratic_programs", "reference_figures")
+
+
+@pytest.fixture(scope="session")
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, dict[str, SimulationResult]]:
+    """Every experiment of the paper, short, with its report written."""
+    scale = Scale({"fi": 1_000, "sb": 500, "fb": 2_000}, replications=4)
+    out = tmp_path_factory.mktemp("reproduced")
+    reproduction = Reproduction(experiments_named(), scale, 2021, out, "covbandit reproduce --seed 2021")
+    results = reproduction.simulate()
+    reproduction.write(results, processes=2)
+    return reproduction, results
+
+
+@pytest.fixture
+def command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run the command line in this process, in a folder of its own; return exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["covbandit", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return (int(ended.value.code or 0), *capsys.readouterr())
+
+    return run

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
+from covbandit.reproduction import experiments_named
 from reference_figures import assert_agrees
 
 REFERENCE = {
@@ -30,11 +31,8 @@ REFERENCE = {
 
 @pytest.fixture(scope="module")
 def result() -> cb.SimulationResult:
-    from covbandit.reproduction import PANELS
-
-    problem = PANELS["fi-synthetic"].problem()
-    learners = PANELS["fi-synthetic"].learners(problem)
-    return cb.simulate(problem, learners, 100_000, 50, seed=2021, checkpoints=[52, 1_000, 10_000])
+    (panel,) = experiments_named(["fi-synthetic"]).panels
+    return cb.simulate(panel.problem(), panel.learners(), 100_000, 50, seed=2021, checkpoints=[52, 1_000, 10_000])
 
 
 @pytest.mark.parametrize(("learner", "rounds"), list(REFERENCE))

@@ -1,30 +1,116 @@
-"""Statements, the paper's and our own, each with a rule that decides it by measurement."""
+"""A statement, the cases in which it was put to the test, and the verdict that follows from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from covbandit.simulation import SimulationResult
-from covbandit.simulation.statistics import Interval
+from covbandit.simulation.statistics import Interval, half_width
+from covbandit.theory import UpperBound
+
+F64 = NDArray[np.float64]
+
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A statement, the rule that decides it, what was measured and what follows."""
+class Case:
+    """One measurement that decides a statement under one condition.
 
-    statement: str
+    Attributes
+    ----------
+    condition : str
+        Under which it was measured.
+    rule : str
+        How it is decided.
+    measured : Interval
+        The quantity of the rule.
+    holds : bool or None
+        What follows; None if the interval contains the threshold.
+    """
+
+    condition: str
     rule: str
     measured: Interval
     holds: bool | None
 
     @property
     def word(self) -> str:
-        """The verdict in words."""
+        """The outcome in words."""
         return {True: "holds", False: "does not hold", None: "undecided"}[self.holds]
 
 
-Claim = Callable[[SimulationResult], Verdict]
+@dataclass(frozen=True)
+class Claim:
+    """A statement with its cases.
+
+    Attributes
+    ----------
+    name : str
+        Short, unique.
+    source : str
+        Where it stands: a section, theorem or remark of the paper, or "ours".
+    statement : str
+        What is claimed.
+    cases : tuple of Case
+        Where it was put to the test.
+    """
+
+    name: str
+    source: str
+    statement: str
+    cases: tuple[Case, ...]
+
+    @property
+    def ours(self) -> bool:
+        """Whether the statement is our own, not the paper's."""
+        return self.source == "ours"
+
+    @property
+    def verdict(self) -> str:
+        """Holds, does not hold, undecided, or under which conditions it holds."""
+        outcomes = {case.holds for case in self.cases}
+        if len(outcomes) == 1:
+            return self.cases[0].word
+        if True not in outcomes:
+            undecided = [case.condition for case in self.cases if case.holds is None]
+            return f"does not hold; undecided under {_listed(undecided)}"
+        return f"holds under {_listed([case.condition for case in self.cases if case.holds])}"
+
+    @property
+    def short_verdict(self) -> str:
+        """The verdict without its conditions, for tables."""
+        held = sum(case.holds is True for case in self.cases)
+        if 0 < held < len(self.cases):
+            return f"holds in {held} of {len(self.cases)} cases"
+        return self.verdict.split(";")[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; what could not be computed as None."""
+        cases = [
+            {**asdict(case), "measured": _finite(case.measured._asdict()), "outcome": case.word} for case in self.cases
+        ]
+        return {
+            "name": self.name,
+            "source": self.source,
+            "statement": self.statement,
+            "verdict": self.verdict,
+            "cases": cases,
+        }
+
+
+def _listed(conditions: Sequence[str]) -> str:
+    return "; ".join(conditions)
+
+
+def _finite(numbers: dict[str, float]) -> dict[str, float | None]:
+    return {key: value if math.isfinite(value) else None for key, value in numbers.items()}
 
 
 def above(interval: Interval, threshold: float) -> bool | None:
@@ -34,25 +120,68 @@ def above(interval: Interval, threshold: float) -> bool | None:
     return False if interval.high < threshold else None
 
 
-def pays_more(statement: str, other: str, than: str, times: float = 1.0) -> Claim:
-    """State that one learner's regret at the horizon is more than so many times another's."""
-
-    def decide(result: SimulationResult) -> Verdict:
-        ratio = result.ratio(other, than)
-        rule = f"regret of {other} / {than} at T = {result.horizon:,}: 95 % interval above {times:g}"
-        return Verdict(statement, rule, ratio, above(ratio, times))
-
-    return decide
+def below(interval: Interval, threshold: float) -> bool | None:
+    """Decide whether a measured quantity lies below a threshold: None if its interval contains the threshold."""
+    exceeds = above(interval, threshold)
+    return None if exceeds is None else not exceeds
 
 
-def grows_at_most(statement: str, learner: str, exponent: float) -> Claim:
-    """State that a learner's regret grows like T to at most some exponent: its slope in the last decade."""
+def pays_more(condition: str, result: SimulationResult, other: str, than: str, times: float = 1.0) -> Case:
+    """Decide whether one learner's regret at the horizon is more than so many times another's."""
+    ratio = result.ratio(other, than)
+    rule = f"regret of {other} over {than}, T = {result.horizon:,}: paired 95 % interval above {times:g}"
+    return Case(condition, rule, ratio, above(ratio, times))
 
-    def decide(result: SimulationResult) -> Verdict:
-        late = result.horizon
-        slope = result.slope(learner, late // 10, late)
-        exceeds = above(slope, exponent)
-        rule = f"log-log slope of {learner} from T = {late // 10:,} to {late:,}: 95 % interval below {exponent:.3g}"
-        return Verdict(statement, rule, slope, None if exceeds is None else not exceeds)
 
-    return decide
+def grows_less(condition: str, result: SimulationResult, learner: str, exponent: float, shown: str) -> Case:
+    """Decide whether a learner's regret grows more slowly than T to some exponent: its slope in the last decade."""
+    slope = _last_slope(result, learner)
+    rule = f"{_slope_in_words(result, learner)}: 95 % interval below {shown}"
+    return Case(condition, rule, slope, below(slope, exponent))
+
+
+def grows_like(condition: str, result: SimulationResult, learner: str, bound: UpperBound) -> Case:
+    """Decide whether a learner's regret grows more slowly than a bound, its logarithms included, in the last decade.
+
+    A steeper slope alone does not contradict an O(·): it may be that of the first rounds. With a regret that has passed
+    the bound, its constant taken as 1, it does.
+    """
+    slope = _last_slope(result, learner)
+    early, late = result.horizon // 10, result.horizon
+    limits = bound.at([early, late])
+    allowed = float(np.log(limits[1] / limits[0]) / np.log(late / early))
+    holds = below(slope, allowed)
+    if holds is False and result.at(learner).mean() <= limits[1]:
+        holds = None
+    rule = (
+        f"{_slope_in_words(result, learner)}: 95 % interval below {allowed:.3f}, the bound's own slope there; "
+        f"if above, undecided while regret is below the bound with constant 1, {limits[1]:,.0f}"
+    )
+    return Case(f"{condition}, T = {late:,}", rule, slope, holds)
+
+
+def _last_slope(result: SimulationResult, learner: str) -> Interval:
+    return result.slope(learner, result.horizon // 10, result.horizon)
+
+
+def _slope_in_words(result: SimulationResult, learner: str) -> str:
+    return f"log-log slope of {learner}, T = {result.horizon // 10:,} to {result.horizon:,}"
+
+
+def trend(regret: F64, levels: Sequence[float]) -> Interval:
+    """Return the change of regret per unit of a level, relative to its mean, with the 95 % interval.
+
+    Parameters
+    ----------
+    regret : array [level, replication]
+        Paired: replication r had the same draws at every level.
+    levels : sequence of float
+        For each, a least-squares line in the level is fitted in every replication.
+    """
+    x = np.asarray(levels) - np.mean(levels)
+    slopes = x @ regret / (x @ x)
+    means = regret.mean(axis=0)
+    relative = float(slopes.mean() / means.mean())
+    relative = 0.0 if abs(relative) < _ROUNDING else relative
+    width = float(half_width((slopes - relative * means) / means.mean())) if regret.shape[1] > 1 else 0.0
+    return Interval(relative, relative - width, relative + width)

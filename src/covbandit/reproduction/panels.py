@@ -1,14 +1,14 @@
-"""The panels of the paper's figure: which problem, which learners, which statements."""
+"""The panels of the paper's figure: which problem and which learners, and who of them is the paper's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from covbandit import problems
-from covbandit.errors import InvalidInput
+from covbandit.data import Returns
 from covbandit.learners import (
     MCETE,
     MCUCB,
@@ -26,42 +26,111 @@ from covbandit.learners import (
     ShrunkEmpirical,
 )
 from covbandit.problem import Problem
-from covbandit.reproduction.claims import Claim, grows_at_most, pays_more
+
+Setting = Literal["fi", "sb", "fb"]
+
+SETTINGS: dict[Setting, str] = {"fi": "Full information", "sb": "Semi-bandit", "fb": "Full bandit"}
+PAPERS_RHO: dict[Setting, float] = {"fi": 0.1, "sb": 0.1, "fb": 10.0}
+MIN_WEIGHT = 0.1  # the paper gives no c
+
+EQUAL = "equal weights"
+SHRUNK, PAIR, GRADIENT = "ShrunkEmpirical (ours)", "PairUCB (ours)", "GradientTS (ours)"
+LOOSE = 5.0  # a universal covariance bound that is five times the tightest one
+LOOSE_GAMMA = f"MC-UCB-Γ (Γ × {LOOSE:g})"
 
 
 @dataclass(frozen=True)
-class Panel:
-    """One panel of the paper's figure.
+class Instance:
+    """Where a panel's θ* and Σ* come from.
 
     Attributes
     ----------
     name : str
-        As on the command line, where its beginning up to a hyphen also stands for it (`panels_named`).
+        In the names of panels.
     title : str
-        As in the figure.
+        In figures, short.
+    explanation : str
+        In reports.
     problem : callable
-        Returns the problem.
-    learners : callable
-        Returns the learners for that problem, in the order of the legend.
-    claims : tuple
-        The paper's statements that this panel decides.
-    horizon, replications : int
-        Defaults of a normal run.
-    our_claims : tuple
-        Statements of our own that it decides as well, by the same rules.
+        Returns the problem at a risk aversion and a minimum weight.
     """
 
     name: str
     title: str
-    problem: Callable[[], Problem]
-    learners: Callable[[Problem], dict[str, Learner]]
-    claims: tuple[Claim, ...]
-    horizon: int = 100_000
-    replications: int = 50
-    our_claims: tuple[Claim, ...] = ()
+    explanation: str
+    problem: Callable[[float, float | None], Problem]
 
 
-_EQUAL = "equal weights"
+SYNTHETIC = Instance(
+    "synthetic",
+    "synthetic",
+    "The paper's synthetic instance: means (.2, .3, .2, .2, .2), unit variances, every covariance −.05.",
+    problems.synthetic,
+)
+ETF = Instance(
+    "etf",
+    "five ETFs",
+    "A Gaussian fitted to eight annual returns, 2010 to 2017, in percent, of five funds of our choice: the paper does "
+    "not name the five it chose.",
+    problems.etf,
+)
+
+
+def instance_of(returns: Returns) -> Instance:
+    """Return the instance that takes the place of the ETF one, from the user's own returns."""
+    explanation = f"A Gaussian fitted to {len(returns)} returns of {', '.join(returns.options)} ({returns.source})."
+    return Instance("etf", "your funds", explanation, partial(_fitted, returns))
+
+
+def _fitted(returns: Returns, risk_aversion: float, min_weight: float | None) -> Problem:
+    return returns.problem(risk_aversion, min_weight=min_weight)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel of the paper's figure, or the same at the other risk aversion that the paper mentions."""
+
+    setting: Setting
+    instance: Instance
+    risk_aversion: float
+
+    @property
+    def papers(self) -> bool:
+        """Whether it stands in the paper's figure."""
+        return self.risk_aversion == PAPERS_RHO[self.setting]
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        name = f"{self.setting}-{self.instance.name}"
+        return name if self.papers else f"{name}-rho{self.risk_aversion:g}"
+
+    @property
+    def title(self) -> str:
+        """As above the figure."""
+        return f"{SETTINGS[self.setting]}, {self.instance.title}, $ρ={self.risk_aversion:g}$"
+
+    def problem(self) -> Problem:
+        """Return the problem."""
+        return self.instance.problem(self.risk_aversion, MIN_WEIGHT if self.setting == "sb" else None)
+
+    def learners(self) -> dict[str, Learner]:
+        """Return the learners, the paper's first, then ours and the baseline."""
+        return LEARNERS[self.setting](self.problem())
+
+
+def all_panels(instances: tuple[Instance, Instance] = (SYNTHETIC, ETF)) -> list[Panel]:
+    """Return the paper's six panels in its order, then the same at the other risk aversion."""
+    papers = [Panel(setting, instance, PAPERS_RHO[setting]) for instance in instances for setting in SETTINGS]
+    others = [Panel(panel.setting, panel.instance, 1 / panel.risk_aversion) for panel in papers]
+    return papers + others
+
+
+def role(learner: str) -> Literal["paper", "ours", "baseline"]:
+    """Return whose a learner is, by its name in the panels."""
+    if learner == EQUAL:
+        return "baseline"
+    return "ours" if learner.endswith("(ours)") else "paper"
 
 
 def _full_information(problem: Problem) -> dict[str, Learner]:
@@ -71,30 +140,24 @@ def _full_information(problem: Problem) -> dict[str, Learner]:
         "OGD": OGD(n_options=d, risk_aversion=rho),
         "OGD (plug-in)": OGD(n_options=d, risk_aversion=rho, gradient="plugin"),
         "LinearFI": LinearFI(n_options=d),
-        "ShrunkEmpirical (ours)": ShrunkEmpirical(n_options=d, risk_aversion=rho),
-        _EQUAL: FixedWeights(n_options=d),
+        SHRUNK: ShrunkEmpirical(n_options=d, risk_aversion=rho),
+        EQUAL: FixedWeights(n_options=d),
     }
-
-
-_LOOSE = 5.0  # a universal covariance bound that is five times the tightest one
 
 
 def _semi_bandit(problem: Problem) -> dict[str, Learner]:
     d, rho, c = problem.n_options, problem.risk_aversion, problem.min_weight
-    bound = float(problem.covariance.diagonal().max())
+    bound = problem.variance_bound
     shared: dict[str, Any] = {"n_options": d, "min_weight": c}
     bounded: dict[str, Any] = {**shared, "variance_bound": bound}
     return {
         "MC-UCB": MCUCB(risk_aversion=rho, **bounded),
         "MC-UCB-Γ": MCUCBGamma(risk_aversion=rho, **bounded),
-        f"MC-UCB-Γ (Γ × {_LOOSE:g})": MCUCBGamma(risk_aversion=rho, gamma=_LOOSE * bound, **bounded),
+        LOOSE_GAMMA: MCUCBGamma(risk_aversion=rho, gamma=LOOSE * bound, **bounded),
         "OLS-UCB-C": OLSUCBC(**bounded),
-        "PairUCB (ours)": PairUCB(risk_aversion=rho, **shared),
-        _EQUAL: FixedWeights(n_options=d),
+        PAIR: PairUCB(risk_aversion=rho, **shared),
+        EQUAL: FixedWeights(n_options=d),
     }
-
-
-_GRADIENT_TS = "GradientTS (ours)"
 
 
 def _full_bandit(problem: Problem) -> dict[str, Learner]:
@@ -103,89 +166,13 @@ def _full_bandit(problem: Problem) -> dict[str, Learner]:
         "MC-ETE": MCETE(n_options=d, risk_aversion=rho),
         "OGD-ETE": OGDETE(n_options=d, risk_aversion=rho),
         "LinearFB": LinearFB(n_options=d),
-        _GRADIENT_TS: GradientTS(n_options=d, risk_aversion=rho),
-        _EQUAL: FixedWeights(n_options=d),
+        GRADIENT: GradientTS(n_options=d, risk_aversion=rho),
+        EQUAL: FixedWeights(n_options=d),
     }
 
 
-_BETTER = "MC-Empirical's performance is superior to OGD's"
-_ORDERS = "MC-Empirical has multiple orders of magnitude less regret than the benchmarks"
-_RATE = "Theorem 1: MC-Empirical's regret grows like √T, up to logarithms, or slower"
-_LOWEST = "MC-UCB has less regret than MC-UCB-Γ"
-_HIGHEST = "OLS-UCB-C has the highest regret"
-_SB_RATE = "Theorem 3: MC-UCB's regret grows like √T, up to logarithms, or slower"
-_BEST = "MC-ETE achieves the best regret performance"
-_FB_RATE = "Theorem 5: MC-ETE's regret grows like T^(2/3), up to logarithms, or slower"
-_OUR_RATE = "GradientTS's regret grows more slowly than T^(2/3)"
-
-
-def _full_bandit_panel(rho: float) -> Panel:
-    return Panel(
-        name=f"fb-synthetic-rho{rho:g}",
-        title=f"Full bandit, synthetic, $d=5$, $ρ={rho:g}$",
-        problem=partial(problems.synthetic, risk_aversion=rho),
-        learners=_full_bandit,
-        claims=(
-            pays_more(f"{_BEST}: OGD-ETE has a higher regret", "OGD-ETE", "MC-ETE"),
-            pays_more(f"{_BEST}: better than LinearFB", "LinearFB", "MC-ETE"),
-            pays_more("LinearFB shows the worst performance: worse than OGD-ETE too", "LinearFB", "OGD-ETE"),
-            grows_at_most(_FB_RATE, "MC-ETE", 2 / 3),
-        ),
-        our_claims=(
-            pays_more("GradientTS pays less than MC-ETE", "MC-ETE", _GRADIENT_TS),
-            pays_more("GradientTS pays less than equal weights", _EQUAL, _GRADIENT_TS),
-            grows_at_most(_OUR_RATE, _GRADIENT_TS, 2 / 3),
-        ),
-    )
-
-
-PANELS = {
-    panel.name: panel
-    for panel in (
-        Panel(
-            name="fi-synthetic",
-            title="Full information, synthetic, $d=5$, $ρ=0.1$",
-            problem=problems.synthetic,
-            learners=_full_information,
-            claims=(
-                pays_more(f"{_BETTER} (gradient of the newest sample)", "OGD", "MC-Empirical"),
-                pays_more(f"{_BETTER} (gradient of all samples)", "OGD (plug-in)", "MC-Empirical"),
-                pays_more(f"{_ORDERS}: OGD", "OGD", "MC-Empirical", 100),
-                pays_more(f"{_ORDERS}: LinearFI", "LinearFI", "MC-Empirical", 100),
-                grows_at_most(_RATE, "MC-Empirical", 0.5),
-            ),
-        ),
-        Panel(
-            name="sb-synthetic",
-            title="Semi-bandit, synthetic, $d=5$, $ρ=0.1$, $c=0.1$",
-            problem=partial(problems.synthetic, min_weight=0.1),
-            learners=_semi_bandit,
-            claims=(
-                pays_more(f"{_LOWEST} (Γ = the largest variance, the tightest)", "MC-UCB-Γ", "MC-UCB"),
-                pays_more(f"{_LOWEST} (Γ = {_LOOSE:g} times that)", f"MC-UCB-Γ (Γ × {_LOOSE:g})", "MC-UCB"),
-                pays_more(f"{_HIGHEST}: higher than MC-UCB", "OLS-UCB-C", "MC-UCB"),
-                pays_more(f"{_HIGHEST}: higher than MC-UCB-Γ", "OLS-UCB-C", "MC-UCB-Γ"),
-                grows_at_most(_SB_RATE, "MC-UCB", 0.5),
-            ),
-            horizon=10_000,
-        ),
-        _full_bandit_panel(10.0),
-        _full_bandit_panel(0.1),
-    )
+LEARNERS: dict[Setting, Callable[[Problem], dict[str, Learner]]] = {
+    "fi": _full_information,
+    "sb": _semi_bandit,
+    "fb": _full_bandit,
 }
-
-
-def panels_named(names: Sequence[str]) -> list[Panel]:
-    """Return the panels of these names, each once; all if there are none.
-
-    The beginning of a name up to a hyphen stands for every panel that begins so: fb-synthetic for both values of ρ.
-    """
-    chosen: dict[str, Panel] = {}
-    for name in names:
-        found = {key: panel for key, panel in PANELS.items() if f"{key}-".startswith(f"{name}-")}
-        if not found:
-            raise InvalidInput(
-                f"no panel {name!r}; there is {', '.join(PANELS)}, or the beginning of several, such as fb-synthetic"
-            )
-        chosen |= found
-    return list((chosen or PANELS).values())

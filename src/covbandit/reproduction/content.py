@@ -1,0 +1,188 @@
+"""What a report contains, computed from the results: tables, verdicts and settings, before any layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from covbandit.problem import Problem
+from covbandit.reproduction.claims import Claim
+from covbandit.reproduction.experiments import CORRELATIONS, SWEPT, Experiments, Sweep
+from covbandit.reproduction.panels import MIN_WEIGHT, PAPERS_RHO, SETTINGS, Instance, Panel
+from covbandit.reproduction.statements import bound_at_correlations, bound_of
+from covbandit.simulation import SimulationResult
+from covbandit.simulation.statistics import visible_width
+from covbandit.tables import Table, as_text
+from covbandit.theory import coverage
+
+_FEEDBACK = {"fi": "all", "sb": "chosen", "fb": "total"}
+_COVERAGE_REPLICATIONS = 500
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A covariance with the correlation of each pair, to be coloured by it."""
+
+    options: list[str]
+    covariance: list[list[float]]
+    correlation: list[list[float]]
+
+
+@dataclass(frozen=True)
+class InstanceSection:
+    """What is known of an instance: its parameters and what is best on it."""
+
+    instance: Instance
+    table: Table
+    heat_map: HeatMap
+    variance_bound: float
+
+
+@dataclass(frozen=True)
+class PanelSection:
+    """One panel: its figure's name and tables."""
+
+    panel: Panel
+    summary: Table
+    slopes: Table
+    bound: Table
+    parameters: Table
+    svg: str = ""
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables, in their order."""
+        return self.summary, self.slopes, self.bound, self.parameters
+
+
+@dataclass(frozen=True)
+class SweepSection:
+    """One sweep over the correlation."""
+
+    sweep: Sweep
+    table: Table
+    svg: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a report says."""
+
+    command: str
+    settings: Table
+    versions: Table
+    claims: list[Claim]
+    panels: list[PanelSection]
+    sweeps: list[SweepSection]
+    instances: list[InstanceSection]
+    radii: list[Table]
+    results: dict[str, dict[str, str | int]]
+
+    @property
+    def papers_claims(self) -> list[Claim]:
+        """The paper's statements."""
+        return [claim for claim in self.claims if not claim.ours]
+
+    @property
+    def our_claims(self) -> list[Claim]:
+        """Our own."""
+        return [claim for claim in self.claims if claim.ours]
+
+    @property
+    def in_short(self) -> str:
+        """How many of the paper's statements hold, in a sentence."""
+        verdicts = [claim.short_verdict for claim in self.papers_claims]
+        whole = sum(verdict == "holds" for verdict in verdicts)
+        not_at_all = sum(verdict == "does not hold" for verdict in verdicts)
+        undecided = sum(verdict == "undecided" for verdict in verdicts)
+        partly = len(verdicts) - whole - not_at_all - undecided
+        return (
+            f"{len(verdicts)} statements of the paper: {whole} held wherever they were tested, {partly} held under "
+            f"some conditions only, {not_at_all} did not hold, {undecided} could not be decided."
+        )
+
+
+def panel_section(panel: Panel, result: SimulationResult, svg: str) -> PanelSection:
+    """Return a panel's tables."""
+    return PanelSection(
+        panel, result.summary(), result.slopes(), _against_bound(panel, result), _parameters(result), svg
+    )
+
+
+def _parameters(result: SimulationResult) -> Table:
+    """Return the learners' parameters, among them those that the paper leaves open."""
+    rows = []
+    for name, learner in result.specification["learners"].items():
+        given = {key: value for key, value in learner["config"].items() if value is not None and key != "n_options"}
+        rows.append([name, learner["class"], ", ".join(f"{key} = {_in_words(value)}" for key, value in given.items())])
+    return Table(["learner", "class", "parameters"], rows, "Parameters")
+
+
+def _in_words(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _against_bound(panel: Panel, result: SimulationResult) -> Table:
+    """Return the paper's learner against its theorem's bound, which a ratio that goes on rising would contradict."""
+    bound = bound_of(panel.setting, panel.problem())
+    learner = result.learners[0]
+    rows = []
+    for rounds in [early for early, _ in result.decades()[::-1] if early > 1] + [result.horizon]:
+        paid, limit = float(result.at(learner, rounds).mean()), float(bound.at(rounds))
+        rows.append([rounds, paid, limit, paid / limit])
+    title = f"{learner} against {bound.label}"
+    return Table(["rounds", "mean regret", "bound", "regret / bound"], rows, title)
+
+
+def sweep_section(sweep: Sweep, results: Mapping[str, SimulationResult], svg: str) -> SweepSection:
+    """Return a sweep's table: regret of every learner, and the bound, at each correlation."""
+    rows = []
+    horizon = results[sweep.point(0.0)].horizon
+    for correlation, limit in zip(CORRELATIONS, bound_at_correlations(sweep, horizon), strict=True):
+        result = results[sweep.point(correlation)]
+        cells: list[object] = [correlation]
+        for learner in SWEPT[sweep.setting]:
+            values = result.at(learner)
+            cells.append(f"{as_text(float(values.mean()))} ± {as_text(visible_width(values))}")
+        rows.append([*cells, float(limit)])
+    count = len(results[sweep.point(0.0)].replications)
+    title = f"Regret after {horizon:,} rounds at each correlation, {count} replications, ± 95 %"
+    columns = ["correlation", *SWEPT[sweep.setting], "bound, constant 1"]
+    return SweepSection(sweep, Table(columns, rows, title, align_right=True), svg)
+
+
+def instance_section(instance: Instance) -> InstanceSection:
+    """Return an instance's parameters, its best weights at the paper's two risk aversions, and its covariance."""
+    settings = [(rho, c) for rho in sorted(set(PAPERS_RHO.values())) for c in (None, MIN_WEIGHT)]
+    problems = [instance.problem(rho, c) for rho, c in settings]
+    first = problems[0]
+    options = list(first.options or [f"option {k + 1}" for k in range(first.n_options)])
+    rows = []
+    for k, name in enumerate(options):
+        deviation = float(np.sqrt(first.covariance[k, k]))
+        rows.append([name, float(first.mean[k]), deviation, *(float(p.optimum().weights[k]) for p in problems)])
+    rows.append(["f(w*)", None, None, *(p.optimum().utility for p in problems)])
+    best = [f"best, ρ = {rho:g}" + ("" if c is None else f", c = {c:g}") for rho, c in settings]
+    columns = ["option", "mean θ*", "standard deviation", *best]
+    return InstanceSection(instance, Table(columns, rows), _heat_map(first, options), first.variance_bound)
+
+
+def _heat_map(problem: Problem, options: list[str]) -> HeatMap:
+    deviation = np.sqrt(problem.covariance.diagonal())
+    scale = np.where(deviation > 0, deviation, 1.0)
+    correlation = problem.covariance / np.outer(scale, scale)
+    return HeatMap(options, problem.covariance.tolist(), correlation.tolist())
+
+
+def radius_tables(experiments: Experiments, seed: int) -> list[Table]:
+    """Return how often the lemmas' radii fail and how wide they are, in the settings of the report."""
+    tables = []
+    for setting in SETTINGS:
+        synthetic = [p for p in experiments.panels if p.setting == setting and p.instance.name == "synthetic"]
+        if synthetic:
+            problem = synthetic[0].instance.problem(PAPERS_RHO[setting], MIN_WEIGHT if setting == "sb" else None)
+            feedback = _FEEDBACK[setting]
+            tables.append(coverage(problem, feedback, replications=_COVERAGE_REPLICATIONS, seed=seed).table())  # type: ignore[arg-type]
+    return tables

@@ -1,0 +1,170 @@
+"""Runs a reproduction and writes what came out: report, verdicts, figures and results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from covbandit.atomic import replacing
+from covbandit.errors import InvalidInput
+from covbandit.reproduction.claims import Claim
+from covbandit.reproduction.content import Report, instance_section, panel_section, radius_tables, sweep_section
+from covbandit.reproduction.experiments import NORMAL, Experiments, Scale, experiments_named
+from covbandit.reproduction.figures import Drawing, draw_all, write_overview, write_panel, write_sweep
+from covbandit.reproduction.layout import as_html, as_markdown
+from covbandit.reproduction.statements import judge
+from covbandit.simulation import SimulationResult
+from covbandit.simulation.campaign import Task, Watcher, run_tasks
+from covbandit.simulation.plan import versions
+from covbandit.tables import Table
+
+FORMAT = "covbandit-claims"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What is to be run, and where it goes.
+
+    Attributes
+    ----------
+    experiments : Experiments
+        Which.
+    scale : Scale
+        How long and how often.
+    seed : int
+        Same seed, same numbers.
+    out : Path
+        The folder.
+    command : str
+        What repeats it, for the report.
+    """
+
+    experiments: Experiments
+    scale: Scale = NORMAL
+    seed: int = 0
+    out: Path = Path("covbandit-results")
+    command: str = "covbandit reproduce"
+
+    def __post_init__(self) -> None:
+        shortest = min(self.scale.horizons.values())
+        if shortest < 20 or self.scale.replications < 2:
+            raise InvalidInput(
+                "a reproduction needs at least 20 rounds and 2 replications to judge by, got "
+                f"{shortest} and {self.scale.replications}"
+            )
+
+    def tasks(self) -> list[Task]:
+        """Return all simulations."""
+        return self.experiments.tasks(self.scale, self.seed)
+
+    @property
+    def results_folder(self) -> Path:
+        """Where the results are kept."""
+        return self.out / "results"
+
+    def simulate(
+        self, workers: int | Executor | None = None, watcher: Watcher | None = None
+    ) -> dict[str, SimulationResult]:
+        """Run what is missing; return all results by name."""
+        return run_tasks(self.tasks(), self.results_folder, workers, watcher)
+
+    def replaces(self) -> str:
+        """Return the command whose report in the folder would be replaced by this one's; nothing if it is the same."""
+        try:
+            before = str(json.loads((self.out / "claims.json").read_text(encoding="utf-8"))["command"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+        return "" if before == self.command else before
+
+    def write(self, results: Mapping[str, SimulationResult], processes: int = 1) -> Report:
+        """Write the report, its figures and ``claims.json`` into the folder; figures in so many processes."""
+        experiments = self.experiments
+        drawn = draw_all(self._drawings(results), processes)
+        svgs = dict(zip(experiments.names, drawn, strict=False))
+        report = Report(
+            command=self.command,
+            settings=self._settings(),
+            versions=Table(["software", "version"], [list(item) for item in versions().items()]),
+            claims=judge(experiments, results),
+            panels=[panel_section(panel, results[panel.name], svgs[panel.name]) for panel in experiments.panels],
+            sweeps=[sweep_section(sweep, results, svgs[sweep.name]) for sweep in experiments.sweeps],
+            instances=[instance_section(instance) for instance in experiments.instances],
+            radii=radius_tables(experiments, self.seed),
+            results={
+                task.name: {"file": f"results/{task.file(self.results_folder).name}", "replications": task.replications}
+                for task in self.tasks()
+            },
+        )
+        _write(self.out / "claims.json", _claims_as_json(report))
+        _write(self.out / "report.md", as_markdown(report))
+        _write(self.out / "report.html", as_html(report))
+        return report
+
+    def _drawings(self, results: Mapping[str, SimulationResult]) -> list[Drawing]:
+        """Return the figures to be drawn: those of panels and sweeps in their order, then several panels in one."""
+        folder = self.out / "figures"
+        folder.mkdir(parents=True, exist_ok=True)
+        drawings: list[Drawing] = [
+            (write_panel, (panel, results[panel.name], folder)) for panel in self.experiments.panels
+        ]
+        for sweep in self.experiments.sweeps:
+            points = {name: result for name, result in results.items() if name.startswith(sweep.name)}
+            drawings.append((write_sweep, (sweep, points, folder)))
+        papers = [panel for panel in self.experiments.panels if panel.papers]
+        others = [panel for panel in self.experiments.panels if not panel.papers]
+        for panels, name in ((papers, "overview"), (others, "overview-other-rho")):
+            if panels:
+                drawings.append((write_overview, (panels, {p.name: results[p.name] for p in panels}, folder, name)))
+        return drawings
+
+    def _settings(self) -> Table:
+        rows = [
+            [task.name, task.plan.horizon, task.replications, ", ".join(task.plan.learners)] for task in self.tasks()
+        ]
+        return Table(["simulation", "rounds", "replications", "learners"], rows, f"Seed {self.seed}")
+
+
+def _claims_as_json(report: Report) -> str:
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "command": report.command,
+        "results": report.results,
+        "claims": [claim.to_dict() for claim in report.claims],
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def claims_of(out: str | Path) -> list[Claim]:
+    """Judge the statements again, from the results files of an earlier reproduction alone.
+
+    Parameters
+    ----------
+    out : str or Path
+        The folder of the reproduction. Its ``claims.json`` says which results belong together; the verdicts in it are
+        not read.
+    """
+    folder = Path(out)
+    try:
+        content = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+        entries = {name: (entry["file"], entry["replications"]) for name, entry in content["results"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidInput(f"{folder} holds no reproduction: cannot read its claims.json ({error})") from None
+    results = {name: SimulationResult.load(folder / file).select(range(n)) for name, (file, n) in entries.items()}
+    everything = experiments_named()
+    found = replace(
+        everything,
+        panels=[panel for panel in everything.panels if panel.name in results],
+        sweeps=[sweep for sweep in everything.sweeps if sweep.point(0.0) in results],
+        hard=[hard for hard in everything.hard if any(name.startswith(f"{hard.name}-") for name in results)],
+    )
+    return judge(found, results)

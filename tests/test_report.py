@@ -1,0 +1,116 @@
+"""The report as its readers see it: in a real browser, wide and narrow, light and dark, with no network."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from covbandit.reproduction import Reproduction
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def out(reproduced: tuple[Reproduction, object]) -> Path:
+    return reproduced[0].out
+
+
+def test_html_is_one_file_that_needs_nothing_else(out: Path) -> None:
+    page = (out / "report.html").read_text(encoding="utf-8")
+    targets = re.findall(r"""(?:src|href)=["']([^"']*)["']|url\(([^)]*)\)|@import ([^;]*);""", page)
+    found = {part for parts in targets for part in parts if part}
+    assert all(target.startswith(("#", "data:")) for target in found), found
+    assert page.count("<svg") >= 24  # every panel in the grid and on its page, and the sweeps
+    assert "#1f2328" in page  # as the value of a variable; figures name the variable
+    assert "fill: #1f2328" not in page
+
+
+def test_html_names_what_a_reviewer_asks_for(out: Path) -> None:
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for text in (
+        "covbandit reproduce --seed 2021",
+        "numba",
+        "Seed 2021",
+        "Theorem 4",
+        "Remark 5",
+        "MC-UCB-Γ",
+        "269.8",
+        "XLE",
+    ):
+        assert text in page, text
+
+
+def test_markdown_says_the_same(out: Path) -> None:
+    text = (out / "report.md").read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        assert (out / target).exists(), target
+    for heading in ("Statements of the paper", "Panels", "How correlation moves regret", "Instances", "To repeat it"):
+        assert f"## {heading}" in text
+    assert text.count("### ") == 12 + 6
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def _open(browser: Any, out: Path, width: int, scheme: str = "light") -> tuple[Page, list[str], list[str]]:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    trouble: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: trouble.append(message.text))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto((out / "report.html").as_uri())
+    return page, trouble, requests
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_opens_quietly_and_is_legible(browser: Any, out: Path, width: int) -> None:
+    page, trouble, requests = _open(browser, out, width)
+    assert trouble == []
+    assert requests == [(out / "report.html").as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width  # wide tables scroll by themselves
+    scales = page.evaluate(
+        "[...document.querySelectorAll('figure svg')]"
+        ".map(svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)"
+    )
+    assert len(scales) >= 24
+    assert 8.33 * min(scales) >= 9  # the smallest letters, Matplotlib's "small" of 10 points, in pixels
+    across = page.evaluate(
+        "new Set([...document.querySelectorAll('.grid')[0].children]"
+        ".map(figure => Math.round(figure.getBoundingClientRect().x))).size"
+    )
+    assert across == (3 if width == 1280 else 1)
+    page.locator("summary").first.click()
+    assert page.locator("details[open] table").first.is_visible()
+    page.close()
+
+
+@needs_chromium
+def test_light_and_dark(browser: Any, out: Path) -> None:
+    seen = {}
+    for scheme in ("light", "dark"):
+        page, _, _ = _open(browser, out, 1280, scheme)
+        seen[scheme] = page.evaluate(
+            "[getComputedStyle(document.body).backgroundColor,"
+            " getComputedStyle(document.querySelector('figure svg text, figure svg g[id^=text] g')).fill]"
+        )
+        if scheme == "light":
+            page.locator("button").click()
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
+        page.close()
+    assert seen["light"] == ["rgb(255, 255, 255)", "rgb(31, 35, 40)"]
+    assert seen["dark"] == ["rgb(20, 23, 26)", "rgb(230, 233, 236)"]
