@@ -12,18 +12,39 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 
 
 def _snippets(page: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [code for code, _ in _snippets_and_output(page)]
+
+
+def _snippets_and_output(page: Path) -> list[tuple[str, str | None]]:
+    """Return each snippet with the block that follows at once, which is what it must print."""
+    return [
+        (found[1], found[2])
+        for found in re.finditer(
+            r"^```python\n(.*?)^```$(?:\n\n```(?:text)?\n(.*?)^```$)?",
+            page.read_text(encoding="utf-8"),
+            flags=re.DOTALL | re.MULTILINE,
+        )
+    ]
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if _snippets(p)], ids=lambda page: page.name)
-def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snippets_run_and_print_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "snippets"}
-    for number, code in enumerate(_snippets(page), 1):
+    for number, (code, output) in enumerate(_snippets_and_output(page), 1):
         # A file of its own, since compiled kernels are cached by the file they come from.
         path = tmp_path / f"{page.stem.lower()}_{number}.py"
         path.write_text(code, encoding="utf-8")
+        capsys.readouterr()
         exec(compile(code, str(path), "exec"), names)
+        if output is not None:
+            assert _lines(capsys.readouterr().out) == _lines(output), f"{page.name}, snippet {number}"
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]
 
 
 def test_the_readme_example_has_eight_lines_and_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from covbandit._version import __version__
 
 if TYPE_CHECKING:
+    from covbandit import data as data
     from covbandit import environments as environments
     from covbandit import errors as errors
     from covbandit import problems as problems
+    from covbandit import specifications as specifications
     from covbandit import testing as testing
     from covbandit import theory as theory
     from covbandit.aggregate import AggregateMoments as AggregateMoments
@@ -44,13 +46,17 @@ if TYPE_CHECKING:
     from covbandit.risk import RiskPath as RiskPath
     from covbandit.risk import choose_risk_aversion as choose_risk_aversion
     from covbandit.risk import risk_path as risk_path
+    from covbandit.simulation import ReplayResult as ReplayResult
     from covbandit.simulation import SimulationResult as SimulationResult
+    from covbandit.simulation import dask_workers as dask_workers
     from covbandit.simulation import simulate as simulate
 
 _ROOMS = {
+    "data": None,
     "environments": None,
     "errors": None,
     "problems": None,
+    "specifications": None,
     "testing": None,
     "theory": None,
     "AggregateMoments": "aggregate",
@@ -81,7 +87,9 @@ _ROOMS = {
     "RiskPath": "risk",
     "choose_risk_aversion": "risk",
     "risk_path": "risk",
+    "ReplayResult": "simulation",
     "SimulationResult": "simulation",
+    "dask_workers": "simulation",
     "simulate": "simulation",
 }
 

@@ -131,8 +131,8 @@ class GradientTS(Learner):
     * **Shrinkage** towards the start weights: as much of the gradient there as noise alone would show is not believed
       (James and Stein), and exploration is reduced to as little as ``least_sampling`` of the variance. It pays where
       equal weights are nearly best, and ends where they are not.
-    * **Robustness**: totals far from what was expected are drawn in, to a limit that widens like t^⅛ standard
-      deviations; the variance of squares, κ, is measured, not assumed; an estimate of Σ that is not positive
+    * **Robustness**: totals far from what was expected are drawn in, to a limit that widens like :math:`t^{1/8}`
+      standard deviations; the variance of squares, κ, is measured, not assumed; an estimate of Σ that is not positive
       semi-definite gives way where it is known least.
 
     Randomised, but pure: the draws of a round follow from seed and round number. Scale-free. Memory is that of a matrix
