@@ -58,7 +58,7 @@ class Crew:
         pool.submit = counted  # type: ignore[method-assign]
 
     def _count(self, future: Future[Any]) -> None:
-        _, seconds = future.result()
+        _, seconds, _ = future.result()
         self._worked += seconds
 
     def play(self, horizon: int, replications: int) -> Turn:

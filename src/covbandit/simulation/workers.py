@@ -30,6 +30,7 @@ Batch = tuple[list[Replication], float, dict[str, str]]
 # A task sent to another process or machine costs milliseconds, so it should last a second: more would only make
 # progress coarse, and leave workers idle at the end.
 _BATCH_SECONDS = 1.0
+_LEAST_SECONDS = 0.2  # even at the end
 _TICK = 0.1  # seconds between two looks at progress
 _LOOK_SECONDS = 2.0  # between two looks at a cluster that is silent
 _PATIENCE_SECONDS = 60.0
@@ -150,7 +151,8 @@ def _run_on_executor(
                 count, seconds = take(future)
                 done += count
                 fair = -(-len(waiting) // (2 * slots))  # so that all end at about the same time
-                size = max(1, min(fair, int(count * _BATCH_SECONDS / max(seconds, 1e-9))))
+                pace = count / max(seconds, 1e-9)
+                size = max(1, int(pace * _LEAST_SECONDS), min(fair, int(pace * _BATCH_SECONDS)))
             lost.look()
             progress(done * plan.horizon * len(plan.learners))
     except BaseException as error:
