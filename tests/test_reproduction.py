@@ -13,9 +13,11 @@ import covbandit as cb
 from covbandit.errors import InvalidInput
 from covbandit.reproduction import NORMAL, QUICK, Reproduction, Scale, claims_of, experiments_named
 from covbandit.reproduction.claims import Case, Claim, grows_less, grows_like, pays_more, trend
+from covbandit.reproduction.content import Report
 from covbandit.reproduction.statements import judge
 from covbandit.simulation.run import run_plan
 from covbandit.simulation.statistics import Interval
+from covbandit.tables import Table
 
 PAPERS = ["fi-synthetic", "sb-synthetic", "fb-synthetic", "fi-etf", "sb-etf", "fb-etf"]
 OTHERS = [
@@ -140,8 +142,12 @@ def test_what_cannot_be_computed_is_undecided() -> None:
         ([False, False], "does not hold", "does not hold"),
         ([None], "undecided", "undecided"),
         ([True, False, True], "holds under condition 0; condition 2", "holds in 2 of 3 cases"),
-        ([True, None], "holds under condition 0", "holds in 1 of 2 cases"),
-        ([False, None], "does not hold; undecided under condition 1", "does not hold"),
+        ([True, None], "holds under condition 0; undecided under condition 1", "holds in 1 of 2 cases, 1 undecided"),
+        (
+            [False, None],
+            "does not hold; undecided under condition 1",
+            "does not hold in 1 of 2 cases, 1 undecided",
+        ),
     ],
 )
 def test_a_verdict_follows_from_its_cases(outcomes: list[bool | None], verdict: str, short: str) -> None:
@@ -149,6 +155,19 @@ def test_a_verdict_follows_from_its_cases(outcomes: list[bool | None], verdict: 
     claim = Claim("it", "Theorem 0", "It is so", cases)
     assert claim.verdict == verdict
     assert claim.short_verdict == short
+
+
+def test_the_summary_tells_contradicted_from_undecided() -> None:
+    outcomes: list[list[bool | None]] = [[True], [True, None], [None, True], [True, False, None], [False, None], [None]]
+    claims = [
+        Claim(f"it {k}", "Theorem 0", "It is so", tuple(Case("", "", Interval(0, 0, 0), holds) for holds in cases))
+        for k, cases in enumerate(outcomes)
+    ]
+    nothing = Table([], [])
+    assert Report("", nothing, nothing, claims, [], [], [], [], {}).in_short == (
+        "6 statements of the paper: 1 held in every case, 2 in every case that could be decided, 1 in some cases only, "
+        "1 in none; 1 could not be decided at all."
+    )
 
 
 def test_a_trend_is_relative_paired_and_covers() -> None:

@@ -72,24 +72,30 @@ class Claim:
         """Whether the statement is our own, not the paper's."""
         return self.source == "ours"
 
+    def count(self, outcome: bool | None) -> int:
+        """Return the number of cases with an outcome: it holds (True), it does not (False), undecided (None)."""
+        return sum(case.holds is outcome for case in self.cases)
+
     @property
     def verdict(self) -> str:
         """Holds, does not hold, undecided, or under which conditions it holds."""
-        outcomes = {case.holds for case in self.cases}
-        if len(outcomes) == 1:
+        if len({case.holds for case in self.cases}) == 1:
             return self.cases[0].word
-        if True not in outcomes:
-            undecided = [case.condition for case in self.cases if case.holds is None]
-            return f"does not hold; undecided under {_listed(undecided)}"
-        return f"holds under {_listed([case.condition for case in self.cases if case.holds])}"
+        held = f"holds under {self._listed(True)}" if self.count(True) else "does not hold"
+        return f"{held}; undecided under {self._listed(None)}" if self.count(None) else held
 
     @property
     def short_verdict(self) -> str:
         """The verdict without its conditions, for tables."""
-        held = sum(case.holds is True for case in self.cases)
-        if 0 < held < len(self.cases):
-            return f"holds in {held} of {len(self.cases)} cases"
-        return self.verdict.split(";")[0]
+        if len({case.holds for case in self.cases}) == 1:
+            return self.cases[0].word
+        outcome = self.count(True) > 0
+        word = "holds" if outcome else "does not hold"
+        undecided = f", {self.count(None)} undecided" if self.count(None) else ""
+        return f"{word} in {self.count(outcome)} of {len(self.cases)} cases{undecided}"
+
+    def _listed(self, outcome: bool | None) -> str:
+        return "; ".join(case.condition for case in self.cases if case.holds is outcome)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data; what could not be computed as None."""
@@ -103,10 +109,6 @@ class Claim:
             "verdict": self.verdict,
             "cases": cases,
         }
-
-
-def _listed(conditions: Sequence[str]) -> str:
-    return "; ".join(conditions)
 
 
 def _finite(numbers: dict[str, float]) -> dict[str, float | None]:

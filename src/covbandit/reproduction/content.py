@@ -93,14 +93,16 @@ class Report:
     @property
     def in_short(self) -> str:
         """How many of the paper's statements hold, in a sentence."""
-        verdicts = [claim.short_verdict for claim in self.papers_claims]
-        whole = sum(verdict == "holds" for verdict in verdicts)
-        not_at_all = sum(verdict == "does not hold" for verdict in verdicts)
-        undecided = sum(verdict == "undecided" for verdict in verdicts)
-        partly = len(verdicts) - whole - not_at_all - undecided
+        claims = self.papers_claims
+        contradicted = [claim for claim in claims if claim.count(False)]
+        partly = sum(claim.count(True) > 0 for claim in contradicted)
+        others = [claim for claim in claims if not claim.count(False)]
+        whole = sum(not claim.count(None) for claim in others)
+        undecided = sum(not claim.count(True) for claim in others)
         return (
-            f"{len(verdicts)} statements of the paper: {whole} held wherever they were tested, {partly} held under "
-            f"some conditions only, {not_at_all} did not hold, {undecided} could not be decided."
+            f"{len(claims)} statements of the paper: {whole} held in every case, "
+            f"{len(others) - whole - undecided} in every case that could be decided, {partly} in some cases only, "
+            f"{len(contradicted) - partly} in none; {undecided} could not be decided at all."
         )
 
 
