@@ -62,6 +62,8 @@ BAD_CONSTRUCTIONS: list[tuple[Any, str]] = [
     (lambda: cb.OGD(n_options=2, risk_aversion=1.0, step="strong"), "needs curvature > 0"),
     (lambda: cb.OGD(n_options=2, risk_aversion=0.0, step="strong", curvature=1.0), "needs risk_aversion > 0"),
     (lambda: cb.OGD(n_options=2, risk_aversion=1.0, curvature=1.0), 'used by step="strong" only'),
+    (lambda: cb.OGD(n_options=2, risk_aversion=1.0, variance_bound=0.0), "variance_bound must be"),
+    (lambda: cb.OGDETE(n_options=2, risk_aversion=1.0, variance_bound=-1.0), "variance_bound must be"),
     (lambda: cb.FixedWeights(), "needs n_options, weights or options"),
     (lambda: cb.FixedWeights(weights=[0.5, 0.4]), "weights sum to 0.9"),
 ]

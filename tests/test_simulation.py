@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,51 @@ def test_numbers_do_not_depend_on_chunks(monkeypatch: pytest.MonkeyPatch) -> Non
     whole = _run()
     monkeypatch.setattr(engine, "_CHUNK_ROUNDS", 37)
     assert np.array_equal(_run().regret, whole.regret)
+
+
+class _Drawing(cb.environments.Environment):
+    """An environment whose every draw is what a function of n gives."""
+
+    def __init__(self, drawn: Any) -> None:
+        self._drawn = drawn
+
+    def to_dict(self) -> dict[str, Any]:
+        return {}
+
+    def sampler(self, problem: cb.Problem, seed: int, replication: int) -> Any:
+        return None if self._drawn is None else SimpleNamespace(draw=self._drawn)
+
+
+@pytest.mark.parametrize(
+    "learner", [cb.MCEmpirical(n_options=5, risk_aversion=0.1), cb.MCETE(n_options=5, risk_aversion=0.1)]
+)
+@pytest.mark.parametrize(
+    ("drawn", "message"),
+    [
+        (None, "must return an object with a method draw"),
+        (lambda n: np.zeros((n, 4)), r"draw\(20\) must return 20 × 5 numbers.* got the shape \(20, 4\)"),
+        (lambda n: np.zeros((n - 1, 5)), r"got the shape \(19, 5\)"),
+        (lambda n: np.zeros((n + 1, 5)), r"got the shape \(21, 5\)"),
+        (lambda n: np.zeros(n), r"got the shape \(20,\)"),
+        (lambda n: None, "draw"),
+        (lambda n: [["a"] * 5] * n, "must return numbers"),
+        (lambda n: np.full((n, 5), np.nan), "there, finite and within"),
+        (lambda n: np.full((n, 5), -np.inf), "there, finite and within"),
+        (lambda n: np.full((n, 5), 1e200), "there, finite and within"),
+        (lambda n: np.ma.masked_array(np.zeros((n, 5)), mask=np.eye(n, 5)), "there, finite and within"),
+    ],
+)
+def test_draws_of_ones_own_environment_are_checked(learner: cb.Learner, drawn: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        cb.simulate(cb.problems.synthetic(), learner, 20, 2, environment=_Drawing(drawn))
+
+
+def test_the_length_of_ones_own_environment_is_checked() -> None:
+    class Endless(cb.environments.Gaussian):
+        length = "abc"
+
+    with pytest.raises(InvalidInput, match="the length of environment Endless must be"):
+        cb.simulate(cb.problems.synthetic(), cb.FixedWeights(n_options=5), environment=Endless())
 
 
 @pytest.mark.parametrize(

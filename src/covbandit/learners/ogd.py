@@ -25,8 +25,9 @@ SCATTER = 0
 
 RISK_AVERSION = 0
 PLUGIN = 1  # 1: gradient of the estimated utility, 0: of the current sample's
-CURVATURE = 2  # 2ρλ for steps 1/(2ρλt), 0 for steps 1/√t
-MIN_WEIGHT = 3  # c, or 0
+CURVATURE = 2  # 2ρλ for steps 1/(2ρλt), 0 for steps 1/√(bt)
+VARIANCE_BOUND = 3  # b
+MIN_WEIGHT = 4  # c, or 0
 
 
 @kernel(DECIDE)
@@ -45,7 +46,7 @@ def _absorb(s: State, w: F64, y: F64) -> None:
     n = s.v[COUNT, 0]
     t = s.i[TOLD] + 1.0
     rho = s.p[RISK_AVERSION]
-    step = 1.0 / np.sqrt(t) if s.p[CURVATURE] == 0.0 else 1.0 / (s.p[CURVATURE] * t)
+    step = 1.0 / np.sqrt(s.p[VARIANCE_BOUND] * t) if s.p[CURVATURE] == 0.0 else 1.0 / (s.p[CURVATURE] * t)
     if n == 0.0:
         for i in range(d):
             x[i] = s.v[START, i]
@@ -80,8 +81,12 @@ class OGD(Learner):
     r"""Online gradient descent for full information: one projected gradient step per round.
 
     :math:`x_{t+1} = Π(x_t + η_t ∇_t)` with the Euclidean projection on the simplex, starting from equal weights. The
-    paper names neither gradient nor step, so both are parameters. Not scale-free: its step has units. The iterate
-    moves on its own; under full information the gradient does not depend on what was played.
+    paper names neither gradient nor step, so both are parameters. The iterate moves on its own; under full information
+    the gradient does not depend on what was played.
+
+    A step has the inverse unit of the rewards. The paper's unit is one in which no variance exceeds 1; for others, say
+    by `variance_bound` how large variances are. Rewards multiplied by s, ρ divided by s and b (and λ) multiplied by s²
+    give the same weights; rewards in percent with b = 1 make steps a hundred times as long as in fractions.
 
     Parameters
     ----------
@@ -93,9 +98,11 @@ class OGD(Learner):
         ``"sample"``: :math:`θ_t - 2ρ(θ_t - \bar θ_{t-1})(θ_t - \bar θ_{t-1})'x_t`, from the newest reward alone;
         ``"plugin"``: :math:`\hat θ_t - 2ρ\hat Σ_t x_t`, from all of them.
     step : {"sqrt", "strong"}
-        :math:`1/\sqrt t`, or :math:`1/(2ρλt)` for strong concavity.
+        :math:`1/\sqrt{bt}`, or :math:`1/(2ρλt)` for strong concavity.
     curvature : float, optional
         λ, a lower bound on the curvature of Σ along the simplex; required by ``step="strong"``.
+    variance_bound : float
+        b, about the largest variance of an option: the unit of ``step="sqrt"``.
     min_weight : float, optional
         c: every weight is zero or at least c. The projection is then on that set, which is not convex: the gradient
         steps keep no guarantee.
@@ -112,7 +119,7 @@ class OGD(Learner):
     """
 
     feedback = "all"
-    invariances = frozenset({"permutation"})
+    invariances = frozenset({"scale", "permutation"})
     _layout = Layout(rows=("mean", "iterate"), slabs=("scatter",), scratch_rows=3, scratch_ints=1)
     _decide_kernel = _decide
     _absorb_kernel = _absorb
@@ -125,6 +132,7 @@ class OGD(Learner):
         gradient: Literal["sample", "plugin"] = "sample",
         step: Literal["sqrt", "strong"] = "sqrt",
         curvature: float | None = None,
+        variance_bound: float = 1.0,
         min_weight: float | None = None,
         options: Sequence[str] | None = None,
         seed: int | None = None,
@@ -148,12 +156,19 @@ class OGD(Learner):
                 raise InvalidInput('step="strong" needs risk_aversion > 0: without risk there is no curvature')
         elif curvature is not None:
             raise InvalidInput('curvature is used by step="strong" only')
+        self.variance_bound = validation.as_positive(variance_bound, "variance_bound")
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
 
     def _parameters(self) -> Sequence[float]:
         assert self.risk_aversion is not None
         strong = 2 * self.risk_aversion * self.curvature if self.curvature is not None else 0.0
-        return self.risk_aversion, float(self.gradient == "plugin"), strong, self.min_weight or 0.0
+        return (
+            self.risk_aversion,
+            float(self.gradient == "plugin"),
+            strong,
+            self.variance_bound,
+            self.min_weight or 0.0,
+        )
 
     def _estimates(self) -> Estimates:
         s = self._state

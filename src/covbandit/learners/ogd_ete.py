@@ -21,6 +21,7 @@ from covbandit.learners.schedule import (
     MEAN,
     REFRESH,
     RISK_AVERSION,
+    VARIANCE_BOUND,
     WEIGHTS,
     WORK,
     absorb_action,
@@ -50,11 +51,11 @@ _call_refresh = separate(_refresh)
 
 @kernel()
 def _step(s: State) -> None:
-    """Move the iterate along the gradient θ̂ - 2ρΣ̂x, by 1/√t; a level common to all means changes nothing."""
+    """Move the iterate along the gradient θ̂ - 2ρΣ̂x, by 1/√(bt); a level common to all means changes nothing."""
     d = s.v.shape[1]
     x = s.v[WEIGHTS]
     g = s.v[_GRADIENT]
-    size = 1.0 / np.sqrt(s.i[TOLD] + 1.0)
+    size = 1.0 / np.sqrt(s.p[VARIANCE_BOUND] * (s.i[TOLD] + 1.0))
     for i in range(d):
         g[i] = s.v[MEAN, i] - s.v[MEAN, 0]
     for j in range(d):
@@ -78,13 +79,14 @@ def _absorb(s: State, w: F64, y: F64) -> None:
 class OGDETE(ExploreThenExploit):
     r"""OGD-ETE for full-bandit feedback: the exploration of MC-ETE, with gradient steps for exploitation.
 
-    In each step t of exploitation it plays its iterate x, which then moves to :math:`Π(x + ∇ / \sqrt t)` with
+    In each step t of exploitation it plays its iterate x, which then moves to :math:`Π(x + ∇ / \sqrt{bt})` with
     :math:`∇ = \hat θ - 2ρ\hat Σx`, the estimates of the last completed round and Π, the Euclidean projection on the
     simplex. The iterate starts from equal weights and is kept while more rounds are played. It moves on its own, once
     per round told in a step of exploitation, whatever was played: the gradient depends on the estimates only. Held
     rounds do not move it. With rounds outstanding, `ask` gives the iterate where it stands.
 
-    Not scale-free: its step has units. It cannot be merged, since its iterate depends on the order of the rounds.
+    A step has the inverse unit of the rewards, as `OGD` explains: say by `variance_bound` how large variances are. It
+    cannot be merged, since its iterate depends on the order of the rounds.
 
     Parameters
     ----------
@@ -96,6 +98,8 @@ class OGDETE(ExploreThenExploit):
         See `MCETE`.
     indefinite : {"project", "exact"}
         Whether negative eigenvalues of Σ̂ are removed, or the gradient is taken of the utility as it is.
+    variance_bound : float
+        b, about the largest variance of an option: the unit of the step.
     options, seed, hold
         See `Learner`.
 
@@ -118,6 +122,7 @@ class OGDETE(ExploreThenExploit):
     [0.4628, 0.2409, 0.2964]
     """
 
+    invariances = frozenset({"scale"})
     _absorb_kernel = _absorb
     _refresh_kernel = _refresh
 
@@ -128,11 +133,13 @@ class OGDETE(ExploreThenExploit):
         risk_aversion: float,
         design: ArrayLike | None = None,
         indefinite: Indefinite = "project",
+        variance_bound: float = 1.0,
         options: Sequence[str] | None = None,
         seed: int | None = None,
         hold: Hold | None = None,
     ) -> None:
         self.risk_aversion = validation.as_risk_aversion(risk_aversion)
+        self.variance_bound = validation.as_positive(variance_bound, "variance_bound")
         super().__init__(
             n_options=n_options, design=design, indefinite=indefinite, options=options, seed=seed, hold=hold
         )

@@ -52,7 +52,8 @@ ACTIONS = MATRIX + 3  # blocks: number, mean and scatter of the observations of 
 RISK_AVERSION = 0  # parameters
 INDEFINITE = 1  # PROJECT or EXACT
 N_ACTIONS = 2
-DESIGN = 3  # of a design of one's own: K × d weights, then B⁺ (d × K) and C⁺ (d(d+1)/2 × K)
+VARIANCE_BOUND = 3  # b, the unit of gradient steps
+DESIGN = 4  # of a design of one's own: K × d weights, then B⁺ (d × K) and C⁺ (d(d+1)/2 × K)
 
 PROJECT = 0
 EXACT = 1

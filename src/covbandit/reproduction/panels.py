@@ -134,11 +134,11 @@ def role(learner: str) -> Literal["paper", "ours", "baseline"]:
 
 
 def _full_information(problem: Problem) -> dict[str, Learner]:
-    d, rho = problem.n_options, problem.risk_aversion
+    d, rho, bound = problem.n_options, problem.risk_aversion, problem.variance_bound
     return {
         "MC-Empirical": MCEmpirical(n_options=d, risk_aversion=rho),
-        "OGD": OGD(n_options=d, risk_aversion=rho),
-        "OGD (plug-in)": OGD(n_options=d, risk_aversion=rho, gradient="plugin"),
+        "OGD": OGD(n_options=d, risk_aversion=rho, variance_bound=bound),
+        "OGD (plug-in)": OGD(n_options=d, risk_aversion=rho, variance_bound=bound, gradient="plugin"),
         "LinearFI": LinearFI(n_options=d),
         SHRUNK: ShrunkEmpirical(n_options=d, risk_aversion=rho),
         EQUAL: FixedWeights(n_options=d),
@@ -164,7 +164,7 @@ def _full_bandit(problem: Problem) -> dict[str, Learner]:
     d, rho = problem.n_options, problem.risk_aversion
     return {
         "MC-ETE": MCETE(n_options=d, risk_aversion=rho),
-        "OGD-ETE": OGDETE(n_options=d, risk_aversion=rho),
+        "OGD-ETE": OGDETE(n_options=d, risk_aversion=rho, variance_bound=problem.variance_bound),
         "LinearFB": LinearFB(n_options=d),
         GRADIENT: GradientTS(n_options=d, risk_aversion=rho),
         EQUAL: FixedWeights(n_options=d),

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from covbandit.environments import Environment
+from covbandit.environments.base import Sampler
+from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import callback, ready
 from covbandit.learners import Learner
 from covbandit.learners.state import SEED
 from covbandit.simulation.driver import FEEDBACK_CODES, play
 from covbandit.simulation.plan import Plan
+from covbandit.validation import LARGEST
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -68,7 +72,7 @@ def run_replication(plan: Plan, index: int, stop: I64 | None = None, steps: I64 
     chunk = max(1, min(_CHUNK_ROUNDS, _CHUNK_NUMBERS // d))
     done = 0
     while done < plan.horizon:
-        rewards = np.ascontiguousarray(sampler.draw(min(chunk, plan.horizon - done)), dtype=np.float64)
+        rewards = _next_rewards(plan.environment, sampler, min(chunk, plan.horizon - done), d)
         for k, player in enumerate(players):
             books = (plan.checkpoints, regret[k], weights[k], paid[k])
             played = (
@@ -82,6 +86,26 @@ def run_replication(plan: Plan, index: int, stop: I64 | None = None, steps: I64 
                 steps[index] += played
         done += len(rewards)
     return Replication(index, regret, weights, tuple(player._doubt() for player in players))
+
+
+def _next_rewards(environment: Environment, sampler: Sampler, n: int, d: int) -> F64:
+    """Return the rewards of the next n rounds, checked: kernels would read past the end of an array too small."""
+    who = f"environment {type(environment).__name__}"
+    if not callable(getattr(sampler, "draw", None)):
+        raise InvalidInput(f"{who}: sampler must return an object with a method draw(n), got {sampler!r}")
+    drawn = sampler.draw(n)
+    try:
+        rewards = np.ascontiguousarray(drawn, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{who}: draw({n}) must return numbers ({error})") from None
+    if rewards.shape != (n, d):
+        raise InvalidInput(
+            f"{who}: draw({n}) must return {n} × {d} numbers, a row per round and a column per option; got the shape "
+            f"{np.shape(drawn)}"
+        )
+    if np.ma.is_masked(drawn) or not (rewards.min() >= -LARGEST and rewards.max() <= LARGEST):
+        raise InvalidInput(f"{who}: draw({n}) must return rewards that are there, finite and within ±{LARGEST:g}")
+    return rewards
 
 
 def fresh_player(learner: Learner, seed: int, replication: int, position: int) -> Learner:

@@ -155,6 +155,8 @@ def default_checkpoints(horizon: int) -> I64:
 def as_horizon(value: int | None, environment: Environment) -> int:
     """Return the number of rounds, by default as many as the environment has."""
     length = environment.length
+    if length is not None:
+        length = validation.as_count(length, f"the length of environment {type(environment).__name__}", 1)
     if value is None:
         if length is None:
             raise InvalidInput(f"horizon is missing: rewards of {type(environment).__name__} have no end")

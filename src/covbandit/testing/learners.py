@@ -42,13 +42,13 @@ class LearnerConformance(ABC):
 
     def rescaled(self, learner: Learner, factor: float) -> Learner:
         """Return a fresh learner for rewards multiplied by a factor: ρ divided, variances squared."""
-        changes: dict[str, Any] = {}
-        if learner.risk_aversion is not None:
-            changes["risk_aversion"] = learner.risk_aversion / factor
-        for name in ("variance_bound", "gamma"):
-            if getattr(learner, name, None) is not None:
-                changes[name] = np.multiply(getattr(learner, name), factor**2)
-        return type(learner)(**{**learner.config(), **changes})
+        config = learner.config()
+        if config.get("risk_aversion") is not None:
+            config["risk_aversion"] /= factor
+        for name in ("variance_bound", "gamma", "curvature"):
+            if config.get(name) is not None:
+                config[name] = np.multiply(config[name], factor**2)
+        return type(learner)(**config)
 
     # Rewards and observations ----------------------------------------------------------------------------------------
 
