@@ -183,7 +183,7 @@ def test_damaged_files(tmp_path: Path) -> None:
         whole[: whole.rindex(b"before fees")]: "line 8: unexpected end of data; the file is truncated",
         whole.replace("Füßli".encode(), "Füßli".encode("latin-1"), 1): "line 3: byte 0xfc is not UTF-8",
         b"PK\x03\x04\xff\xfe": "line 1: byte 0xff is not UTF-8",
-        whole.replace(b",", b";"): r"line 3: 1 fields|none of the three vintages",
+        whole.replace(b",", b";"): r"ETFs.csv is separated by semicolons, not by commas: its header is 'fund_symbol;",
     }
     for content, message in damaged.items():
         path.write_bytes(content)
@@ -193,3 +193,13 @@ def test_damaged_files(tmp_path: Path) -> None:
         cb.data.read_etf_file(tmp_path / "nowhere.csv", FUNDS)
     with pytest.raises(InvalidInput, match="cannot read"):
         cb.data.read_etf_file(tmp_path, FUNDS)
+    with pytest.raises(InvalidInput, match=r"cannot read 'nul\\x00.csv': "):
+        cb.data.read_etf_file("nul\0.csv", FUNDS)
+    with pytest.raises(InvalidInput, match=r"the path of a file must be a string or a Path, got None"):
+        cb.data.read_etf_file(None, FUNDS)  # type: ignore[arg-type]
+
+
+def test_returns_that_overflow_are_refused_without_a_warning(tmp_path: Path) -> None:
+    returns = {**RETURNS, "CCC": {**RETURNS["CCC"], 2013: "1e307"}}
+    with pytest.raises(InvalidInput, match=r"option 'CCC' .*: the return of '2013' is 1e\+307"):
+        cb.data.read_etf_file(vintage_file(tmp_path, "2021", returns), FUNDS)

@@ -6,12 +6,15 @@ import datetime
 import gzip
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import covbandit as cb
@@ -86,6 +89,202 @@ def test_which_column_labels_the_periods(tmp_path: Path) -> None:
     assert cb.data.read_returns(clock, kind="returns").index == ("2024-01-02 09:30:00", "2024-01-02 09:31:00")
 
 
+def _stored(frame: pd.DataFrame, folder: Path) -> dict[str, Any]:
+    """Return the same table in every form that keeps its index."""
+    frame.to_parquet(folder / "stored.parquet")
+    frame.to_csv(folder / "stored.csv")
+    return {"pandas": frame, "parquet": folder / "stored.parquet", "csv": folder / "stored.csv"}
+
+
+def test_an_index_of_consecutive_years_is_no_plain_count(tmp_path: Path) -> None:
+    years = pd.DataFrame({"year": [2022, 2021, 2020], "A": [100.0, 110.0, 99.0]}).set_index("year")
+    nameless = pd.DataFrame({"A": [100.0, 110.0, 99.0]}, index=range(2022, 2019, -1))
+    for frame in (years, nameless):
+        for form, source in _stored(frame, tmp_path).items():
+            r = cb.data.read_returns(source, kind="prices")
+            np.testing.assert_allclose(r.values, [[110 / 99 - 1], [100 / 110 - 1]], rtol=1e-12, err_msg=form)
+            assert r.index == ("2021", "2022"), form
+            assert r.notes == ("the table has the newest period first: it was turned round",), form
+    assert cb.data.read_returns(years, kind="prices", index="year").index == ("2021", "2022")
+
+
+def test_a_plain_count_is_no_label(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"A": [1.0, 2.0, 4.0]})
+    frame.to_parquet(tmp_path / "table.parquet")
+    for source in (frame, tmp_path / "table.parquet"):
+        assert cb.data.read_returns(source, kind="returns").index == ("1", "2", "3")
+
+
+def test_a_range_that_no_longer_fits_the_rows_is_no_label(tmp_path: Path) -> None:
+    path = tmp_path / "filtered.parquet"
+    table = pa.Table.from_pandas(pd.DataFrame({"A": [1.0, 2.0, 4.0]}, index=range(2020, 2023)))
+    pq.write_table(table.slice(1), path)
+    assert cb.data.read_returns(path, kind="returns").index == ("1", "2")
+
+
+def test_row_numbers_give_way_to_a_column_of_dates(tmp_path: Path) -> None:
+    years = pd.DataFrame({"year": range(2010, 2014), "A": [1.0, np.nan, 2.0, 4.0], "B": [2.0, 1.0, 5.0, 3.0]})
+    dates = years.rename(columns={"year": "Date"}).astype({"Date": "str"}).assign(Date=lambda f: f["Date"] + "-12-31")
+    for frame, expected in ((years, ("2010", "2012", "2013")), (dates, ("2010-12-31", "2012-12-31", "2013-12-31"))):
+        forms = _stored(frame.dropna(), tmp_path)
+        for form, source in {**forms, "csv, read by pandas": pd.read_csv(forms["csv"])}.items():
+            r = cb.data.read_returns(source, kind="returns")
+            assert (r.options, r.index) == (("A", "B"), expected), form
+            assert r.values.tolist() == [[1.0, 2.0], [2.0, 5.0], [4.0, 3.0]]
+
+
+def test_a_column_named_for_periods_is_never_an_option_unasked(tmp_path: Path) -> None:
+    path = _csv(tmp_path, "A,year,B\n1,2010,3\n2,2011,5\n4,2012,1\n")
+    dated = pd.DataFrame({"A": [1.0, 2.0, 4.0], "year": [2010, 2011, 2012]}, index=pd.DatetimeIndex(DAYS[:3]))
+    for source in (path, pd.read_csv(path), pd.read_csv(path).iloc[1:], dated):
+        with pytest.raises(
+            InvalidInput, match=r"column 'year' seems to hold periods, .* index='year', .*options=\[\.\.\.\]"
+        ):
+            cb.data.read_returns(source, kind="returns")
+    assert cb.data.read_returns(path, kind="returns", index="year").index == ("2010", "2011", "2012")
+    assert cb.data.read_returns(path, kind="returns", options=["A", "year"]).options == ("A", "year")
+    assert cb.data.read_returns(path, kind="returns", options=["B"]).options == ("B",)
+
+
+def test_text_that_is_no_number_is_told_how_to_become_labels(tmp_path: Path) -> None:
+    for text in (",A,phase\n0,1,x\n1,2,y\n", "phase,A\nx,1\ny,2\n"):
+        path = _csv(tmp_path, text)
+        with pytest.raises(InvalidInput, match=r"column 'phase': 'x' is not a finite number; .*index='phase'"):
+            cb.data.read_returns(path, kind="returns")
+        r = cb.data.read_returns(path, kind="returns", index="phase")
+        assert (r.options, r.index) == (("A",), ("x", "y"))
+    with pytest.raises(
+        InvalidInput, match=r"'y' is not a finite number; correct it, or name the .* options=\[\.\.\.\]$"
+    ):
+        cb.data.read_returns(_csv(tmp_path, "date,A,B\n2024-01,1,2\n2024-02,3,y\n"), kind="returns")
+
+
+@pytest.mark.parametrize("numbers", [("1,000", "1,100"), ("1%", "2%"), ("5 percent", "6 percent"), ("$5", "$6")])
+def test_numbers_badly_written_are_not_taken_as_labels(numbers: tuple[str, str], tmp_path: Path) -> None:
+    path = _csv(tmp_path, "A,B\n" + "".join(f'"{number}",{k}\n' for k, number in enumerate(numbers)))
+    with pytest.raises(InvalidInput, match=r"line 2, column 'A': '.*' is not a finite number"):
+        cb.data.read_returns(path, kind="returns")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [("week 1", "week 2"), ("Q1 2020", "Q2 2020"), ("31.1.2020", "28.2.2020"), ("Jan-20", "Feb-20"), tuple(DAYS)],
+)
+def test_what_looks_like_periods_labels_them_under_any_heading(labels: tuple[str, ...], tmp_path: Path) -> None:
+    rows = "".join(f"{label},{k}\n" for k, label in enumerate(labels))
+    r = cb.data.read_returns(_csv(tmp_path, f"trading session,A\n{rows}"), kind="returns")
+    assert (r.options, r.index) == (("A",), labels)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.01,0.02\n0.03,0.01\n0.02,0.05\n",
+        "2024-01-02,0.01,0.02\n2024-01-03,0.03,0.01\n2024-01-04,0.02,0.05\n",
+        "2024-01-02,100,50\n2024-01-03,101,51\n2024-01-04,103,50\n",
+        "2020,1,-2\n2021,3,1\n2022,2,5\n",
+    ],
+)
+def test_a_file_without_headings_is_refused(text: str, tmp_path: Path) -> None:
+    path = _csv(tmp_path, text)
+    for source in (path, pd.read_csv(path)):
+        with pytest.raises(
+            InvalidInput, match=r"seems to have no headings: in their place .*; put a line of headings first"
+        ):
+            cb.data.read_returns(source, kind="returns")
+
+
+def test_numbers_may_be_names_of_options(tmp_path: Path) -> None:
+    r = cb.data.read_returns(_csv(tmp_path, "date,1305,1306\n2024-01,1,2\n2024-02,3,1\n"), kind="returns")
+    assert r.options == ("1305", "1306")
+    assert r.notes == ("the numbers in the first line, such as '1305', are taken as names of options",)
+    path = _csv(tmp_path, "date,0.5,0.9\n2024-01,1,2\n2024-02,3,1\n")
+    assert cb.data.read_returns(path, kind="returns", options=["0.5", "0.9"]).options == ("0.5", "0.9")
+    frame = pd.DataFrame([[1.0, 2.0], [3.0, 1.0]])
+    assert cb.data.read_returns(frame, kind="returns").notes == ()
+
+
+def test_a_column_without_heading_and_values_is_left_out_and_noted(tmp_path: Path) -> None:
+    path = _csv(tmp_path, "date,A,,\n2024-01,1,,\n2024-02,2,,\n")  # as spreadsheets write it
+    for source in (path, pd.read_csv(path)):
+        r = cb.data.read_returns(source, kind="returns")
+        assert (r.options, r.index) == (("A",), ("2024-01", "2024-02"))
+        assert r.notes == ("2 column(s) with neither a heading nor a value left out",)
+
+
+def test_columns_not_asked_for_need_no_heading_of_their_own(tmp_path: Path) -> None:
+    path = _csv(tmp_path, "date,A,A,B,\n2024-01,1,2,3,4\n2024-02,2,3,6,5\n")
+    assert cb.data.read_returns(path, kind="returns", options=iter(["B"])).values.tolist() == [[3.0], [6.0]]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("mark", "name"), [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")])
+def test_a_file_separated_by_anything_but_commas_is_refused(mark: str, name: str, tmp_path: Path) -> None:
+    text = "date,A,B\n2024-01,1,2\n2024-02,2,1\n".replace(",", mark)
+    for table in (text, text.replace("2024-01|1".replace("|", mark), f"2024-01{mark}1,5")):
+        with pytest.raises(
+            InvalidInput, match=rf"table.csv is separated by {name}, not by commas: .*; save it with comm"
+        ):
+            cb.data.read_returns(_csv(tmp_path, table), kind="returns")
+
+
+def test_names_of_files_may_be_in_capitals(tmp_path: Path) -> None:
+    path = tmp_path / "TABLE.CSV.GZ"
+    path.write_bytes(gzip.compress(b"date,A\n2024-01,1\n2024-02,2\n"))
+    assert cb.data.read_returns(path, kind="returns").values.tolist() == [[1.0], [2.0]]
+
+
+_CLOCKS = {
+    "hourly": pd.date_range("2024-01-02 22:00", periods=5, freq="h"),
+    "by the nanosecond": pd.date_range("2024-01-02", periods=5, freq="ns"),
+    "clocks set back": pd.date_range("2024-10-27 01:00", periods=5, freq="h", tz="Europe/Berlin"),
+}
+
+
+@pytest.mark.parametrize("clock", _CLOCKS)
+def test_times_of_day_are_put_in_order(clock: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"A": [1.0, 2.0, 4.0, 7.0, 5.0]}, index=_CLOCKS[clock])
+    orders = {"as it is": frame, "newest first": frame[::-1], "shuffled": frame.iloc[[0, 2, 1, 3, 4]]}
+    for order, table in orders.items():
+        stamps = pl.DataFrame({"time": table.index, "A": table["A"].to_numpy()})
+        polars = {} if clock == "by the nanosecond" else {"polars": stamps}  # it knows microseconds only, in Python
+        for form, source in {**_stored(table, tmp_path), **polars}.items():
+            if order == "shuffled":
+                with pytest.raises(InvalidInput, match="periods are not in order"):
+                    cb.data.read_returns(source, kind="returns")
+                continue
+            r = cb.data.read_returns(source, kind="returns")
+            assert r.values.ravel().tolist() == [1.0, 2.0, 4.0, 7.0, 5.0], (order, form)
+            assert len(r.notes) == (order == "newest first"), (order, form)
+
+
+def test_a_moment_written_in_two_ways_occurs_twice(tmp_path: Path) -> None:
+    for first, second in (
+        ("2024-10-27 02:00+02:00", "2024-10-27 01:00+01:00"),
+        ("2024-10-27", "2024-10-27 00:00"),
+        ("2024", "2024.0"),
+    ):
+        with pytest.raises(InvalidInput, match=r"occurs twice, in table.csv, line 2 and in table.csv, line 3"):
+            cb.data.read_returns(_csv(tmp_path, f"date,A\n{first},1\n{second},2\n"), kind="returns")
+
+
+def test_a_missing_date_is_a_missing_label() -> None:
+    days = pd.DatetimeIndex(["2024-01-02", "NaT"])
+    for frame in (
+        pd.DataFrame({"A": [1.0, 2.0]}, index=days),
+        pd.DataFrame({"date": days, "A": [1.0, 2.0]}),
+        pd.DataFrame({"A": [1.0, 2.0]}, index=["x", pd.NA]),
+    ):
+        with pytest.raises(InvalidInput, match=r"row 2.*: the label of the period is missing"):
+            cb.data.read_returns(frame, kind="returns")
+
+
+@pytest.mark.parametrize("unit", ["fraction", "percent"])
+def test_returns_that_overflow_are_refused_without_a_warning(unit: str, tmp_path: Path) -> None:
+    for prices in ("1e-300\n1e300\n1", "1e-3\n1e305\n1"):
+        with pytest.raises(InvalidInput, match=r"option 'A' \(index 0\): the return of '2' is .* not finite or beyond"):
+            cb.data.read_returns(_csv(tmp_path, f"A\n{prices}\n"), kind="prices", unit=unit)
+
+
 def test_newest_first_is_turned_round_and_noted(tmp_path: Path) -> None:
     rows = [f"{day},{a},{b}" for day, a, b in zip(DAYS, *PRICES.values(), strict=True)]
     r = cb.data.read_returns(_csv(tmp_path, "\n".join(["date,A,B", *rows[::-1]])), kind="prices")
@@ -149,8 +348,14 @@ def test_a_return_needs_the_prices_at_both_ends(source: str, tmp_path: Path) -> 
         ("date,A,B\n2024-01,1,x\n2024-02,2,1\n", {}, r"line 2, column 'B': 'x' is not a finite number; .*options="),
         ("date,A\n2024-01,1\n2024-02,inf\n", {}, r"line 3, column 'A': 'inf' is not a finite number"),
         ("date,A\n2024-01,1\n2024-02,1_0\n", {}, r"line 3, column 'A': '1_0' is not a finite number"),
-        ("date,A,A\n2024-01,1,2\n2024-02,2,3\n", {}, "option 'A' is named twice"),
-        ("date,A,\n2024-01,1,2\n2024-02,2,3\n", {}, "option names must be non-empty strings, got ''"),
+        ("date,A,A\n2024-01,1,2\n2024-02,2,3\n", {}, "table.csv: column 'A' occurs 2 times; remove or rename"),
+        ("date,A,A\n2024-01,1,2\n2024-02,2,3\n", {"options": ["A"]}, "table.csv: column 'A' occurs 2 times"),
+        ("date,date,A\n2024-01,x,2\n2024-02,y,3\n", {}, "table.csv: column 'date' occurs 2 times"),
+        (
+            "date,A,\n2024-01,1,\n2024-02,2,3\n",
+            {},
+            r"table.csv, line 3: '3' stands in a column without a heading; .*options=",
+        ),
         ("date\n2024-01\n2024-02\n", {}, r"table.csv has no column of returns; it has 'date'"),
         ("date,A\n2024-01,1\n", {}, r"has 1 complete round\(s\) of 'A', and two are needed"),
         ("date,A\n", {}, r"has 0 complete round\(s\)"),
@@ -164,6 +369,11 @@ def test_a_return_needs_the_prices_at_both_ends(source: str, tmp_path: Path) -> 
         ("date,A\n2024-01,1\n2024-02,2\n", {"missing": 0}, 'missing must be "drop" or "raise", got 0'),
         ("date,AB\n2024-01,1\n2024-02,2\n", {"options": ["AC"]}, "option 'AC' is not in table.csv; did you mean 'AB'"),
         ("date,A\n2024-01,1\n2024-02,2\n", {"options": "A"}, "must be a list of names"),
+        ("date,A\n2024-01,1\n2024-02,2\n", {"options": 5}, "options must be a list of names, got 5"),
+        ("date,A\n2024-01,1\n2024-02,2\n", {"index": ["date"]}, r"index must be the name of a column, got \['date'\]"),
+        ("date,A\n2024-01,1\n2024-02,2\n", {"kind": np.array(["a", "b"])}, 'kind must be "returns" or "prices", got'),
+        ("date,A\n2024-01,1\n2024-02,2\n", {"unit": np.array(["a", "b"])}, 'unit must be "fraction"'),
+        ("date,A\n2024-01,1\n2024-02,2\n", {"missing": np.array([1, 2])}, 'missing must be "drop" or "raise"'),
         ("date,A\n2024-01,1\n2024-02,2\n", {"index": "dat"}, "column 'dat' is not in table.csv; did you mean 'date'"),
     ],
 )
@@ -200,6 +410,11 @@ def test_sources_that_are_refused(tmp_path: Path) -> None:
         (pd.DataFrame({"A": [True, False]}, index=["x", "y"]), "row 1, column 'A': True is not a finite number"),
         (pd.DataFrame({"A": [1.0, 2.0]}, index=["x", "x"]), "period 'x' occurs twice, in the data frame, row 1"),
         (pd.DataFrame(), "the data frame has no column of returns"),
+        (pd.DataFrame({"A": [10**400, 1]}, dtype=object), "row 1, column 'A': 10+ is not a finite number"),
+        (pd.DataFrame({"A": [Decimal("sNaN"), 1]}, dtype=object), "row 1, column 'A': .* is not a finite number"),
+        (pd.DataFrame({"A": [np.complex128(1j), 1]}, dtype=object), "row 1, column 'A': .* is not a finite number"),
+        ("nul\0.csv", r"cannot read 'nul\\x00.csv': "),
+        ("nul\0.parquet", r"cannot read 'nul\\x00.parquet': "),
     ):
         with pytest.raises(InvalidInput, match=message):
             cb.data.read_returns(source, kind="returns")  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import covbandit as cb
@@ -124,12 +125,35 @@ def test_risk_paths_take_them() -> None:
         ({"options": ["a", "b", "a"]}, "option 'a' is named twice"),
         ({"index": ["1", "2"]}, "index must label 4 rows, got 2"),
         ({"index": ["1", "2", "1", "3"]}, "period '1' occurs twice, in row 1 and in row 3"),
+        ({"index": ["2024-01-02", "2024-01-03", "2024-01-04", "2024-01-03 00:00"]}, "twice, in row 2 and in row 4"),
+        ({"index": None}, "index must be a list of strings, got None"),
+        ({"index": 5}, "index must be a list of strings, got 5"),
+        ({"index": "wxyz"}, "index must be a list of strings, got 'wxyz'"),
+        ({"index": pd.DatetimeIndex(["2024-01-02", "NaT", "2024-01-04", "2024-01-05"])}, "index, row 2: the label of"),
+        ({"options": None}, "options must be a list of strings, got None"),
+        ({"options": "abc"}, "options must be a list of strings, got 'abc'"),
+        ({"notes": None}, "notes must be a list of strings, got None"),
+        ({"notes": "hello"}, "notes must be a list of strings, got 'hello'"),
         ({"unit": "points"}, 'unit must be "fraction"'),
+        ({"unit": np.array(["percent", "percent"])}, 'unit must be "fraction"'),
+        (
+            {"values": np.ma.masked_array(VALUES, mask=np.eye(4, 3))},
+            "returns: some entries are masked, that is missing",
+        ),
+        ({"values": np.array(VALUES) > 1}, "returns must be numeric"),
     ],
 )
 def test_refusals(changes: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         _returns(**changes)
+
+
+def test_dates_label_it_as_they_do_in_the_readers() -> None:
+    days = pd.date_range("2024-01-02", periods=4)
+    labels = ("2024-01-02", "2024-01-03", "2024-01-04", "2024-01-05")
+    assert _returns(index=days).index == labels
+    frame = pd.DataFrame(np.array(VALUES)[:, :2], columns=["a", "b"], index=days)
+    assert cb.data.read_returns(frame, kind="returns").index == labels
 
 
 def test_packaged_market_data() -> None:
@@ -144,6 +168,8 @@ def test_packaged_market_data() -> None:
     assert cb.data.read_packaged("skfolio/sp500-index").options == ("SP500",)
     with pytest.raises(InvalidInput, match="no packaged data 'skfolio/nasdaq'; there are 'skfolio/sp500'"):
         cb.data.read_packaged("skfolio/nasdaq")
+    with pytest.raises(InvalidInput, match=r"no packaged data \['skfolio/sp500'\]; there are 'skfolio/sp500'"):
+        cb.data.read_packaged(["skfolio/sp500"])  # type: ignore[arg-type]
 
 
 def test_packaged_agrees_with_the_package_and_does_not_import_it() -> None:

@@ -89,6 +89,58 @@ def test_counts():
             validation.as_count(value, "rounds")
 
 
+MASKED = np.ma.masked_array([1.0, 2.0], mask=[False, True])
+
+
+@pytest.mark.parametrize("entries", [MASKED, MASKED.astype(int), [1.0, np.ma.masked], (1.0, MASKED[1])])
+def test_masked_entries_are_refused(entries):
+    with pytest.raises(InvalidInput, match="mean: some entries are masked, that is missing; leave them out"):
+        validation.as_vector(entries, "mean")
+    for rows in ([entries, [1.0, 2.0]], [[1.0, 2.0], entries]):
+        with pytest.raises(InvalidInput, match="covariance: some entries are masked"):
+            validation.as_symmetric(rows, "covariance", 2)
+
+
+def test_masks_that_hide_nothing_are_no_matter():
+    assert validation.as_vector(np.ma.masked_array([1.0, 2.0]), "mean").tolist() == [1.0, 2.0]
+    assert validation.as_vector(np.ma.masked_array([1.0, 2.0], mask=[0, 0]), "mean").tolist() == [1.0, 2.0]
+
+
+def test_a_masked_number_is_refused():
+    with pytest.raises(InvalidInput, match="rate must be a number, got a masked one, which is missing"):
+        validation.as_float(np.ma.masked, "rate")
+
+
+@pytest.mark.parametrize("truth", [True, False, np.True_, np.array(True)])
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda truth: validation.as_positive(truth, "x"),
+        lambda truth: validation.as_not_negative(truth, "x"),
+        lambda truth: validation.as_share(truth, "x"),
+        lambda truth: validation.as_risk_aversion(truth),
+        lambda truth: validation.as_min_weight(truth),
+        lambda truth: validation.as_caps(truth, 2),
+    ],
+)
+def test_truth_values_are_no_settings(check, truth):
+    with pytest.raises(InvalidInput, match="must be a number, got the truth value"):
+        check(truth)
+
+
+def test_truth_values_are_no_means_or_covariances():
+    for truths in ([True, False], np.array([True, False])):
+        with pytest.raises(InvalidInput, match="mean must be numeric"):
+            validation.as_vector(truths, "mean")
+    with pytest.raises(InvalidInput, match="covariance must be numeric"):
+        validation.as_symmetric(np.eye(2, dtype=bool), "covariance", 2)
+
+
+def test_yes_and_no_are_outcomes():
+    assert validation.as_rewards([True, False], 2).tolist() == [1.0, 0.0]
+    assert validation.as_float(np.True_, "observation") == 1.0
+
+
 def test_option_names():
     assert validation.as_options(None, 3) is None
     assert validation.as_options(["tea", "coffee"], None) == NAMES

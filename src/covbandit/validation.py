@@ -19,6 +19,8 @@ SUM_TOLERANCE = 1e-9
 LARGEST = 1e100
 """Rewards beyond this are refused: their squares, summed over a long history, would overflow."""
 
+_PLAIN = frozenset({float, int, np.float64})  # lists of these are told at once to hold nothing masked
+
 
 def label(index: int, options: Sequence[str] | None = None) -> str:
     """Name an option in a message."""
@@ -27,8 +29,12 @@ def label(index: int, options: Sequence[str] | None = None) -> str:
     return f"option {options[index]!r} (index {index})"
 
 
-def as_float(value: object, name: str) -> float:
-    """Return a finite float."""
+def as_float(value: object, name: str, yes_no: bool = True) -> float:
+    """Return a finite float; unless `yes_no`, True and False are not taken as 1 and 0, as they may be of outcomes."""
+    if not yes_no and (isinstance(value, bool) or getattr(value, "dtype", None) == np.bool_):
+        raise InvalidInput(f"{name} must be a number, got the truth value {value!r}")
+    if _has_masked(value):
+        raise InvalidInput(f"{name} must be a number, got a masked one, which is missing")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -40,9 +46,15 @@ def as_float(value: object, name: str) -> float:
     return number
 
 
+def _has_masked(value: object) -> bool:
+    if isinstance(value, (list, tuple)):  # NumPy forgets the masks of what is in them
+        return not _PLAIN.issuperset(map(type, value)) and any(_has_masked(item) for item in value)
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
 def as_positive(value: object, name: str) -> float:
     """Return a float above zero."""
-    number = as_float(value, name)
+    number = as_float(value, name, yes_no=False)
     if not number > 0:
         raise InvalidInput(f"{name} must be positive, got {number}")
     return number
@@ -50,7 +62,7 @@ def as_positive(value: object, name: str) -> float:
 
 def as_not_negative(value: object, name: str) -> float:
     """Return a float not below zero."""
-    number = as_float(value, name)
+    number = as_float(value, name, yes_no=False)
     if number < 0:
         raise InvalidInput(f"{name} must not be negative, got {number}")
     return number
@@ -58,7 +70,7 @@ def as_not_negative(value: object, name: str) -> float:
 
 def as_share(value: object, name: str) -> float:
     """Return a float from 0 to 1."""
-    number = as_float(value, name)
+    number = as_float(value, name, yes_no=False)
     if not 0 <= number <= 1:
         raise InvalidInput(f"{name} must lie between 0 and 1, got {number}")
     return number
@@ -82,7 +94,7 @@ def as_count(value: object, name: str, least: int = 0) -> int:
 
 def as_risk_aversion(value: object) -> float:
     """Return ρ ≥ 0."""
-    rho = as_float(value, "risk_aversion")
+    rho = as_float(value, "risk_aversion", yes_no=False)
     if rho < 0:
         raise InvalidInput(
             f"risk_aversion must not be negative, got {rho}: it is the mean given up per unit of variance "
@@ -91,10 +103,15 @@ def as_risk_aversion(value: object) -> float:
     return rho
 
 
-def as_array(value: ArrayLike, name: str, ndim: int) -> F64:
-    """Return a C-contiguous float array of its own, of the given number of dimensions."""
+def as_array(value: ArrayLike, name: str, ndim: int, yes_no: bool = True) -> F64:
+    """Return a C-contiguous float array of its own, of the given number of dimensions.
+
+    Masked entries are missing, so they are refused; unless `yes_no`, so are truth values.
+    """
+    if _has_masked(value):
+        raise InvalidInput(f"{name}: some entries are masked, that is missing; leave them out, or fill them")
     try:
-        if np.asarray(value).dtype.kind not in "biufO":
+        if np.asarray(value).dtype.kind not in ("biufO" if yes_no else "iufO"):
             raise TypeError
         array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
@@ -104,9 +121,15 @@ def as_array(value: ArrayLike, name: str, ndim: int) -> F64:
     return array
 
 
-def as_vector(value: ArrayLike, name: str, size: int | None = None, options: Sequence[str] | None = None) -> F64:
+def as_vector(
+    value: ArrayLike,
+    name: str,
+    size: int | None = None,
+    options: Sequence[str] | None = None,
+    yes_no: bool = False,
+) -> F64:
     """Return a finite vector, of a given size if one is given."""
-    array = as_array(value, name, 1)
+    array = as_array(value, name, 1, yes_no)
     if size is not None and array.size != size:
         raise InvalidInput(f"{name} must have {size} entries, one per option, got {array.size}")
     if array.size == 0:
@@ -120,7 +143,7 @@ def as_vector(value: ArrayLike, name: str, size: int | None = None, options: Seq
 
 def as_rewards(value: ArrayLike, size: int, options: Sequence[str] | None = None) -> F64:
     """Return one finite reward per option, none so large that statistics would overflow."""
-    array = as_vector(value, "reward", size, options)
+    array = as_vector(value, "reward", size, options, yes_no=True)
     worst = int(np.argmax(np.abs(array)))
     if abs(array[worst]) > LARGEST:
         raise InvalidInput(f"{label(worst, options)}: reward {array[worst]} is beyond ±{LARGEST:g}; use larger units")
@@ -146,7 +169,7 @@ def as_symmetric(
 
     Unless `signed`, entries on its diagonal are variances, which are not negative.
     """
-    array = as_array(value, name, 2)
+    array = as_array(value, name, 2, yes_no=False)
     if array.shape[0] != array.shape[1]:
         raise InvalidInput(f"{name} must be square, got shape {array.shape}")
     if array.shape[0] != size:
@@ -196,7 +219,7 @@ def as_caps(value: ArrayLike | None, size: int, options: Sequence[str] | None = 
     if value is None:
         return None
     if np.ndim(value) == 0:
-        value = np.full(size, as_float(value, "max_weight"))
+        value = np.full(size, as_float(value, "max_weight", yes_no=False))
     caps = as_vector(value, "max_weight", size, options)
     low = int(np.argmin(caps))
     if caps[low] < 0:
@@ -278,7 +301,7 @@ def as_min_weight(value: object, max_weight: object = None) -> float | None:
     """
     if value is None:
         return None
-    least = as_float(value, "min_weight")
+    least = as_float(value, "min_weight", yes_no=False)
     if not 0 < least <= 1:
         raise InvalidInput(
             f"min_weight must be above 0 and at most 1, got {least}: every weight is 0 or at least min_weight "

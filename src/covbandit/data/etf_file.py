@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from covbandit.data.etf_figures import ETF_FUNDS, ETF_YEARS
 from covbandit.data.missing import Missing, keep_complete
 from covbandit.data.names import as_known, listed
 from covbandit.data.returns import Returns, Unit
-from covbandit.data.sheet import Sheet, as_number, read_csv
+from covbandit.data.sheet import Sheet, as_number, as_path, read_csv
 from covbandit.errors import InvalidInput
 
 
@@ -67,8 +66,7 @@ def read_etf_file(
     data.Returns
         ``.problem(risk_aversion)`` makes a problem of it.
     """
-    path = Path(path)
-    sheet = read_csv(path)
+    sheet = read_csv(as_path(path))
     vintage = _vintage(sheet)
     wanted = _years(years, vintage, sheet)
     rows = _rows(sheet, vintage.symbols, funds)
@@ -91,13 +89,13 @@ def read_etf_file(
             f"{listed(tuple(rows))}; at least two are needed: choose other funds or more years"
         )
     return Returns(
-        values[kept] * (100 if vintage.unit == "fraction" else 1),
+        values[kept],
         options=tuple(rows),
         index=[label for label, keep in zip(labels, kept, strict=True) if keep],
-        unit="percent",
+        unit=vintage.unit,
         source=f"annual total returns, {sheet.source} ({vintage.name} vintage)",
         notes=notes,
-    )
+    ).to_percent()
 
 
 def _vintage(sheet: Sheet) -> _Vintage:

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from covbandit.data.names import is_among
 from covbandit.errors import InvalidInput
 
 Missing = Literal["drop", "raise"]
@@ -36,7 +37,7 @@ def keep_complete(
     what, way_out : str
         What rows are called, and what the user may do, for messages.
     """
-    if missing not in ("drop", "raise"):
+    if not is_among(missing, ("drop", "raise")):
         raise InvalidInput(f'missing must be "drop" or "raise", got {missing!r}')
     gaps = np.isnan(values)
     complete = np.asarray(~gaps.any(axis=1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from difflib import get_close_matches
 
 from covbandit import validation
@@ -35,6 +35,11 @@ def as_known(asked: object, known: Sequence[str], what: str, where: str) -> tupl
             hint = f"did you mean {listed(alike)}?" if alike else f"there are {listed(known)}"
             raise InvalidInput(f"{what} {name!r} is not in {where}; {hint}")
     return names
+
+
+def is_among(value: object, known: Container[str]) -> bool:
+    """Tell whether a value of whatever kind is one of the names."""
+    return isinstance(value, str) and value in known
 
 
 def listed(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from covbandit.data.names import listed
+from covbandit.data.names import is_among, listed
 from covbandit.data.reading import read_returns
 from covbandit.data.returns import Returns
 from covbandit.errors import InvalidInput, MissingExtra
@@ -57,7 +57,7 @@ def read_packaged(name: str, options: Sequence[str] | None = None, unit: str = "
     >>> cb.data.read_packaged("skfolio/factors", unit="percent")
     Returns(2,263 rounds of MTUM, QUAL, SIZE, USMV, VLUE; percent; 2014-01-03 to 2022-12-28; skfolio/factors)
     """
-    if name not in _FILES:
+    if not is_among(name, _FILES):
         raise InvalidInput(f"no packaged data {name!r}; there are {listed(list(_FILES))}")
     path = _path(name)
     if path is None:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit import validation
+from covbandit.data.headings import option_names, set_labels_apart, without_blank_columns
 from covbandit.data.missing import Missing, keep_complete
-from covbandit.data.names import as_known, listed
-from covbandit.data.order import as_label, order_of, require_distinct
+from covbandit.data.names import is_among, listed
+from covbandit.data.order import as_label, order_of, require_distinct, require_filled
 from covbandit.data.returns import Returns, as_unit
 from covbandit.data.sheet import Sheet, as_number
 from covbandit.data.tabular import as_sheet
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 F64 = NDArray[np.float64]
 Kind = Literal["returns", "prices"]
-
-_PERIODS = frozenset({"", "date", "datetime", "day", "week", "month", "quarter", "year", "period", "time", "timestamp"})
 
 
 def read_returns(
@@ -58,14 +57,16 @@ def read_returns(
     options : sequence of str, optional
         Which columns, in which order; by default all but the column of dates.
     index : str, optional
-        The column that labels the periods. By default a data frame's index, or the first column if its heading is
-        empty or one of date, datetime, day, week, month, quarter, year, period, time, timestamp, or if none of its
-        cells is a number.
+        The column that labels the periods. By default a data frame's index, unless it only counts rows, or the first
+        column if its heading is empty or one of date, datetime, day, week, month, quarter, year, period, time,
+        timestamp, or if its cells look like dates. Elsewhere a column of such a heading must be named here or in
+        `options`.
 
     Notes
     -----
-    Periods must be in order, each once. Newest first is turned round, and noted. Labels whose order cannot be told
-    (31/01/2020) are taken in the order of the table, which is noted too.
+    Periods must be in order, each once; times with a zone are compared as points in time. Newest first is turned
+    round, and noted. Labels whose order cannot be told (31/01/2020) are taken in the order of the table, which is noted
+    too.
 
     Examples
     --------
@@ -75,23 +76,22 @@ def read_returns(
     >>> r.index, r.values.round(9).tolist()
     (('2024-02', '2024-03'), [[10.0, 0.0], [-10.0, 20.0]])
     """
-    if kind not in ("returns", "prices"):
+    if not is_among(kind, ("returns", "prices")):
         raise InvalidInput(f'kind must be "returns" or "prices", got {kind!r}')
     unit = as_unit(unit)
-    sheet = as_sheet(source)
-    labels, dated = _labels(sheet, index, options)
-    others = [name for name in sheet.names if name != dated]
-    if not others:
-        raise InvalidInput(f"{sheet.source} has no column of {kind}; it has {listed(sheet.names)}")
-    validation.as_options(others, None)  # each column by a name of its own
-    names = as_known(others if options is None else options, others, "option", sheet.source)
-    values = np.array([_column(sheet, name) for name in names]).T.reshape(len(sheet), len(names))
+    asked = validation.as_options(options, None)
     notes: list[str] = []
+    table = as_sheet(source)
+    sheet = without_blank_columns(set_labels_apart(table, index, asked or ()), notes)
+    if not sheet.names:
+        raise InvalidInput(f"{sheet.source} has no column of {kind}; it has {listed(table.names) or 'none at all'}")
+    names = option_names(sheet, asked, notes)
+    values = np.array([_column(sheet, name) for name in names]).T.reshape(len(sheet), len(names))
+    labels = _labels(sheet)
     rows = _in_order(sheet, labels, notes)
     if kind == "prices":
         _require_positive(sheet, names, values)
-        ends = values[rows]
-        values, rows = ends[1:] / ends[:-1] - 1, rows[1:]
+        values, rows = _simple_returns(values[rows]), rows[1:]
     else:
         values = values[rows]
     kept, dropped = keep_complete(
@@ -109,39 +109,21 @@ def read_returns(
             + ("; " + "; ".join(dropped) if dropped else "")
         )
     _require_movement(sheet, names, values)
-    return Returns(
-        100 * values if kind == "prices" and unit == "percent" else values,
+    returns = Returns(
+        values,
         options=names,
         index=[labels[row] for row in rows] if labels else [str(row + 1) for row in rows],
-        unit=unit,
+        unit="fraction" if kind == "prices" else unit,
         source=sheet.source if sheet.source != "the data frame" else "",
         notes=(*notes, *dropped),
     )
+    return returns.to_percent() if unit == "percent" else returns
 
 
-def _labels(sheet: Sheet, index: str | None, options: Sequence[str] | None) -> tuple[list[str], str | None]:
-    """Return the labels of the rows, none if they have none, and the name of the column they come from."""
-    if index is not None:
-        (name,) = as_known([index], sheet.names, "column", sheet.source)
-    elif sheet.labels is not None:
-        return _filled(sheet, [as_label(cell) for cell in sheet.labels], None), None
-    else:
-        name = sheet.names[0] if sheet.names else ""
-        asked_for = options is not None and not isinstance(options, str) and name in list(options)
-        if not sheet.names or asked_for or not (name.lower() in _PERIODS or _is_text(sheet.columns[0])):
-            return [], None
-    cells = sheet.columns[sheet.names.index(name)]
-    return _filled(sheet, [as_label(cell) for cell in cells], name), name
-
-
-def _is_text(cells: Sequence[object]) -> bool:
-    return all(as_number(cell) is None for cell in cells) and bool(cells)
-
-
-def _filled(sheet: Sheet, labels: list[str], name: str | None) -> list[str]:
-    for row, label in enumerate(labels):
-        if label.lower() in ("", "none", "nan", "nat"):
-            raise InvalidInput(f"{sheet.source}, {sheet.place(row, name)}: the label of the period is missing")
+def _labels(sheet: Sheet) -> list[str]:
+    """Return the labels of the rows, none if they have none."""
+    labels = [as_label(cell) for cell in sheet.labels or ()]
+    require_filled(labels, lambda row: f"{sheet.source}, {sheet.place(row, sheet.labels_name)}")
     return labels
 
 
@@ -162,16 +144,23 @@ def _in_order(sheet: Sheet, labels: list[str], notes: list[str]) -> NDArray[np.i
 
 def _column(sheet: Sheet, name: str) -> list[float]:
     """Return the numbers of a column, NaN where one is missing."""
+    cells = sheet.columns[sheet.names.index(name)]
     numbers: list[float] = []
-    for row, cell in enumerate(sheet.columns[sheet.names.index(name)]):
+    for row, cell in enumerate(cells):
         number = as_number(cell)
         if number is None:
+            labels = all(as_number(other) is None for other in cells)
             raise InvalidInput(
                 f"{sheet.source}, {sheet.place(row, name)}: {cell!r} is not a finite number; correct it, or name the "
-                "columns to read with options=[...]"
+                f"columns to read with options=[...]{f', or labels of periods with index={name!r}' if labels else ''}"
             )
         numbers.append(number)
     return numbers
+
+
+def _simple_returns(prices: F64) -> F64:
+    with np.errstate(over="ignore"):  # what overflows is refused, by its name, when it becomes Returns
+        return np.asarray(prices[1:] / prices[:-1] - 1)
 
 
 def _gap(sheet: Sheet, rows: NDArray[np.int64], row: int, name: str, kind: Kind) -> str:

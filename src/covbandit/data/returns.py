@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
 from covbandit.data.moments import mean_and_covariance
-from covbandit.data.names import as_known
-from covbandit.data.order import require_distinct
+from covbandit.data.names import as_known, is_among
+from covbandit.data.order import as_label, require_distinct, require_filled
 from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
 from covbandit.tables import Table, data_frame
@@ -79,17 +79,18 @@ class Returns:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        values = validation.as_array(self.values, "returns", 2)
+        values = validation.as_array(self.values, "returns", 2, yes_no=False)
         n, d = values.shape
         if n < 2 or d < 1:
             raise InvalidInput(
                 f"returns need at least two rows (periods) and one column (option), got {n} × {d}: a covariance "
                 "cannot be had from less"
             )
-        options = validation.as_options(self.options, d) or ()
-        index = tuple(str(label) for label in self.index) or tuple(str(k + 1) for k in range(n))
+        options = validation.as_options(_as_list(self.options, "options"), d) or ()
+        index = tuple(as_label(label) for label in _as_list(self.index, "index")) or tuple(str(k + 1) for k in range(n))
         if len(index) != n:
             raise InvalidInput(f"index must label {n} rows, got {len(index)} labels")
+        require_filled(index, lambda k: f"index, row {k + 1}")
         require_distinct(index, lambda k: f"row {k + 1}")
         bad = ~(np.abs(values) <= validation.LARGEST)
         if bad.any():
@@ -105,7 +106,7 @@ class Returns:
             "index": index,
             "unit": as_unit(self.unit),
             "source": str(self.source),
-            "notes": tuple(str(note) for note in self.notes),
+            "notes": tuple(str(note) for note in _as_list(self.notes, "notes")),
         }.items():
             object.__setattr__(self, name, value)
 
@@ -232,6 +233,13 @@ class Returns:
 
 def as_unit(value: object) -> Unit:
     """Return "fraction" or "percent"."""
-    if value not in ("fraction", "percent"):
+    if not is_among(value, ("fraction", "percent")):
         raise InvalidInput(f'unit must be "fraction" (.05) or "percent" (5), got {value!r}')
-    return value
+    return "fraction" if value == "fraction" else "percent"
+
+
+def _as_list(value: Any, name: str) -> list[Any]:
+    # A string could be iterated over too, letter by letter.
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{name} must be a list of strings, got {value!r}")
+    return list(value)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import SupportsFloat
 
 import numpy as np
 
@@ -32,7 +33,9 @@ class Sheet:
     columns : list of sequences
         Cells: text, numbers, dates, None.
     labels : sequence or None
-        Labels of the rows, where the format keeps them apart from the columns.
+        Labels of the rows, where they are kept apart from the columns.
+    labels_name : str or None
+        The heading of the labels, if they have one.
     lines : sequence of int or None
         The line of a text file on which each row begins.
     """
@@ -41,6 +44,7 @@ class Sheet:
     names: list[str]
     columns: list[Sequence[object]]
     labels: Sequence[object] | None = None
+    labels_name: str | None = None
     lines: Sequence[int] | None = None
 
     def __len__(self) -> int:
@@ -69,6 +73,7 @@ def read_csv(path: Path) -> Sheet:
         raise InvalidInput(f"{path.name}, line {begun}: {error}; the file is truncated or not CSV") from None
     if not records:
         raise InvalidInput(f"{path.name} is empty")
+    _require_commas(path.name, records)
     header = [name.strip() for name in records[0]]
     for record, line in zip(records[1:], lines[1:], strict=True):
         if len(record) != len(header):
@@ -80,9 +85,18 @@ def read_csv(path: Path) -> Sheet:
     return Sheet(path.name, header, columns or [[] for _ in header], lines=lines[1:])
 
 
+def _require_commas(source: str, records: list[list[str]]) -> None:
+    for mark, name in {";": "semicolons", "\t": "tabs", "|": "vertical bars"}.items():
+        if len(records[0]) == 1 and all(mark in ",".join(record) for record in records[:2]):
+            raise InvalidInput(
+                f"{source} is separated by {name}, not by commas: its header is {records[0][0][:60]!r}; save it with "
+                "commas, and numbers with decimal points"
+            )
+
+
 def _text(path: Path) -> str:
     content = read_bytes(path)
-    if path.suffix == ".gz":
+    if path.suffix.lower() == ".gz":
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
@@ -96,6 +110,14 @@ def _text(path: Path) -> str:
         ) from None
 
 
+def as_path(value: object) -> Path:
+    """Return a path."""
+    try:
+        return Path(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidInput(f"the path of a file must be a string or a Path, got {value!r}") from None
+
+
 def read_bytes(path: Path) -> bytes:
     """Return what is in a file."""
     try:
@@ -104,22 +126,27 @@ def read_bytes(path: Path) -> bytes:
         raise InvalidInput(f"cannot read {path}: no such file") from None
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:  # characters that no file name has
+        raise InvalidInput(f"cannot read {str(path)!r}: {error}") from None
 
 
 def as_number(cell: object) -> float | None:
     """Return a finite number, NaN for a cell that is missing, or None for one that is neither."""
     if cell is None:
         return float("nan")
-    if isinstance(cell, (int, float, np.number, Decimal)) and not isinstance(cell, bool):
-        number = float(cell)
-        return None if np.isinf(number) else number
+    if isinstance(cell, (int, float, np.integer, np.floating, Decimal)) and not isinstance(cell, bool):
+        return _finite(cell)
     text = str(cell).strip()
     if text.lower() in MISSING_MARKS:
         return float("nan")
     if not isinstance(cell, str) or "_" in text:  # a date, a truth value; float() would read 1_000
         return None
+    return _finite(text)
+
+
+def _finite(value: SupportsFloat | str) -> float | None:
     try:
-        number = float(text)
-    except ValueError:
+        number = float(value)
+    except (ValueError, OverflowError):
         return None
     return None if np.isinf(number) else number
