@@ -108,6 +108,14 @@ def _next_rewards(environment: Environment, sampler: Sampler, n: int, d: int) ->
     return rewards
 
 
+def total_reward(weights: F64, reward: F64) -> float:
+    """Return w'θ added up in the order of the options, as the driver does: NumPy's order depends on the machine."""
+    total = 0.0
+    for w, y in zip(weights.tolist(), reward.tolist(), strict=True):
+        total += w * y
+    return total
+
+
 def fresh_player(learner: Learner, seed: int, replication: int, position: int) -> Learner:
     """Return a reset clone with a seed of its own in every replication, for randomised learners."""
     player = learner.clone()
@@ -150,7 +158,7 @@ def _play_python(
         elif player.feedback == "chosen":
             player.tell(w, np.where(w > 0, reward, np.nan))
         else:
-            player.tell(w, float(w @ reward))
+            player.tell(w, total_reward(w, reward))
         at = np.searchsorted(checkpoints, player.rounds_told)
         if at < len(checkpoints) and checkpoints[at] == player.rounds_told:
             regret[at] = paid[0]

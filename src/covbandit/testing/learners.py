@@ -17,7 +17,7 @@ from covbandit.learners import Learner, load_learner
 from covbandit.learners.files import describe
 from covbandit.problems import random
 from covbandit.simulation import simulate
-from covbandit.simulation.engine import fresh_player
+from covbandit.simulation.engine import fresh_player, total_reward
 
 F64 = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class LearnerConformance(ABC):
     def observe(self, learner: Learner, weights: F64, reward: F64) -> Any:
         """Return what the learner would see."""
         if learner.feedback == "total":
-            return float(weights @ reward)
+            return total_reward(weights, reward)
         return reward if learner.feedback == "all" else np.where(weights > 0, reward, np.nan)
 
     def play(self, learner: Learner, rewards: F64) -> F64:
