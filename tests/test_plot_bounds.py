@@ -68,3 +68,31 @@ def test_a_bound_far_above_does_not_squeeze_the_regret(figure) -> None:
     assert theory.full_information_bound(problem).at(100) > 1e4 * result.regret.max()
     assert high == pytest.approx(1000 * result.regret.max())
     assert low < result.regret.min(where=result.regret > 0, initial=1)
+
+
+@pytest.mark.filterwarnings("ignore::covbandit.errors.AssumptionWarning")  # which is why the bound must not rest on it
+def test_the_bounds_drawn_hold_also_where_a_learner_assumes_too_small_variances(figure) -> None:
+    problem = cb.problems.etf(min_weight=0.1)
+    for b, drawn_with in ((1.0, problem.variance_bound), (1000.0, 1000.0)):
+        learners = {
+            "MC-UCB": cb.MCUCB(n_options=5, risk_aversion=0.1, min_weight=0.1, variance_bound=b),
+            "MC-Empirical": cb.MCEmpirical(n_options=5, risk_aversion=0.1, min_weight=0.1),
+        }
+        result = cb.simulate(problem, learners, horizon=40, replications=1)
+        figure.clear()
+        result.plot(figure, bounds=True)
+        drawn = {line.get_label(): line for line in figure.get_lines()}
+        bounds = theory.upper_bounds(problem, variance_bound=drawn_with)
+        assert set(bounds) == {"all", "chosen"}
+        for bound in bounds.values():
+            assert bound.conditions()[0].holds
+            line = drawn[bound.label]
+            np.testing.assert_allclose(line.get_ydata(), bound.at(line.get_xdata()))
+
+
+def test_names_with_dollars_and_underscores_are_in_the_legend_as_they_are(figure) -> None:
+    learners = {"$a_{$": cb.FixedWeights(n_options=5), "_hidden": cb.FixedWeights(n_options=5, weights=np.eye(5)[0])}
+    result = cb.simulate(cb.problems.synthetic(), learners, horizon=40, replications=1)
+    result.plot(figure)
+    figure.figure.draw_without_rendering()
+    assert labels(figure) == [r"\$a_{\$", " _hidden"]

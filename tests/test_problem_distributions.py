@@ -161,3 +161,19 @@ def test_a_problem_comes_back_from_its_description() -> None:
         assert cb.Problem.from_dict(problem.to_dict()).to_dict() == problem.to_dict()
     with pytest.raises(InvalidInput, match=r"\['size'\] are unknown, \['mean'\] are missing"):
         cb.Problem.from_dict({"covariance": [[1]], "risk_aversion": 1, "size": 3})
+
+
+def test_seeds_indices_and_horizons_that_cannot_be_are_refused() -> None:
+    family = cb.problems.full_information_lower_bound(3, 100)
+    for seed, index, message in ((-1, 0, "seed must be at least 0, got -1"), (0, -1, "index must be at least 0, got")):
+        with pytest.raises(InvalidInput, match=message):
+            family.draw(seed, index)
+    for horizon in (10**400, 10**5000, 10**15 + 1):
+        for make in (
+            lambda T: cb.problems.full_information_lower_bound(3, T),
+            lambda T: cb.problems.semi_bandit_lower_bound(8, T, 0.25),
+        ):
+            with pytest.raises(InvalidInput, match="horizon must be at most 1,000,000,000,000,000, got "):
+                make(horizon)
+    with pytest.raises(InvalidInput, match="n_options must be at most 10,000, got 1,000,000,000,000"):
+        cb.problems.semi_bandit_lower_bound(10**12, 1000, 0.25)

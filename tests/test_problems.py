@@ -103,6 +103,8 @@ def test_random_takes_numpy_integers_and_names_itself():
     ("arguments", "message"),
     [
         ({"n_options": 0}, r"n_options must be at least 1, got 0"),
+        ({"n_options": 10**12}, r"n_options must be at most 10,000, got 1,000,000,000,000"),
+        ({"n_options": 10**400}, r"n_options must be at most 10,000, got about 10\^400"),
         ({"n_options": 2.0}, r"n_options must be a whole number, got 2\.0"),
         ({"n_options": True}, r"n_options must be a whole number, got True"),
         ({"correlation": "some"}, r"""correlation must be "negative", .* or "factor", got 'some'"""),

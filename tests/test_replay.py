@@ -12,7 +12,7 @@ import pytest
 import covbandit as cb
 from covbandit.environments import Replay
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.simulation.engine import fresh_player
+from covbandit.simulation.engine import fresh_player, total_reward
 from covbandit.simulation.replay_result import max_drawdown, turnover
 from test_learners_conform import MAKERS
 
@@ -65,7 +65,7 @@ def test_weights_do_not_depend_on_what_comes_later_and_are_those_of_live_use(nam
     for asked, reward in zip(weights, history.values, strict=True):
         mine = live.ask()
         assert np.array_equal(mine, asked)
-        seen = {"all": reward, "chosen": np.where(mine > 0, reward, np.nan), "total": float(mine @ reward)}
+        seen = {"all": reward, "chosen": np.where(mine > 0, reward, np.nan), "total": total_reward(mine, reward)}
         live.tell(mine, seen[learner.feedback])
 
 
@@ -139,6 +139,13 @@ def test_the_problems_mean_and_covariance_play_no_part() -> None:
     assert np.array_equal(r.weights, mine.weights)
     np.testing.assert_allclose(r.regret, mine.regret)
     assert str(r.summary()) == str(mine.summary())
+
+
+@pytest.mark.parametrize(("replayed", "other"), [(ETF, ETF.to_fraction()), (ETF.to_fraction(), ETF)])
+def test_the_same_history_in_another_unit_is_refused(replayed: cb.data.Returns, other: cb.data.Returns) -> None:
+    with pytest.raises(InvalidInput, match=rf"times the history's, which is in {replayed.unit}, so ρ would have anoth"):
+        cb.simulate(other.problem(RHO), _learners(), environment=Replay(replayed))
+    cb.simulate(replayed.problem(RHO), _learners(), environment=Replay(replayed), workers=1)
 
 
 def test_drawdown_and_turnover_by_hand() -> None:
@@ -273,3 +280,11 @@ def test_frame_and_figure() -> None:
     from matplotlib import pyplot
 
     pyplot.close(ax.figure)  # type: ignore[arg-type]
+
+
+def test_names_and_periods_of_users_are_drawn_letter_by_letter() -> None:
+    history = cb.data.Returns([[1.0, 2.0], [2.0, 1.0], [1.5, 3.0]], options=["a", "b"], index=["$x_{$", "y", "z"])
+    learners = {"cost $a_{$ b": cb.FixedWeights(n_options=2), "_hidden": cb.MCEmpirical(n_options=2, risk_aversion=RHO)}
+    ax = cb.simulate(history.problem(RHO), learners, environment=Replay(history)).plot()
+    ax.figure.draw_without_rendering()
+    assert [text.get_text().strip() for text in ax.get_legend().get_texts()][:2] == [r"cost \$a_{\$ b", "_hidden"]

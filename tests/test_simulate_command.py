@@ -135,3 +135,36 @@ def test_bounds_of_each_problem_and_of_presets(tmp_path: Path, command_line: Run
         '[[learners]]\nclass = "PairUCB"\n'
     )
     assert "what every learner pays on average" in command_line("bounds", "hard.toml")[1]
+
+
+def test_the_floor_of_hard_instances_is_that_of_the_rounds_asked_for(tmp_path: Path, command_line: Run) -> None:
+    (tmp_path / "hard.toml").write_text(
+        'horizon = 400\n[problem]\npreset = "semi_bandit_lower_bound"\nn_options = 8\nmin_weight = 0.25\n'
+        'horizon = 400\n[[learners]]\nclass = "PairUCB"\n'
+    )
+    for arguments, rounds in (([], 400), (["--horizon", "5000"], 5000)):
+        shown = command_line("bounds", "hard.toml", *arguments)[1]
+        floor = cb.problems.semi_bandit_lower_bound(8, rounds, 0.25).regret_floor
+        assert re.search(rf"T +rounds +{rounds:,} *$", shown, flags=re.MULTILINE)
+        assert re.search(rf"what every learner pays on average +{as_text(floor)} *$", shown, flags=re.MULTILINE)
+
+
+def test_names_are_printed_as_they_are_written(tmp_path: Path, command_line: Run) -> None:
+    text = SPEC.format(horizon=60, replications=2).replace('preset = "synthetic"', "sweep = { name = ['[/a]', 'b'] }")
+    two_options = "mean = [0.1, 0.2]\ncovariance = [[1, 0], [0, 1]]\nrisk_aversion = 1"
+    text = text.replace("risk_aversion = [0.1, 1.0]", two_options)
+    text += 'name = "[paper] FW [/] :smile:"\n'
+    (tmp_path / "my.toml").write_text(text)
+    status, shown, told = command_line("simulate", "my.toml")
+    assert status == 0, told
+    assert re.search(r"^ *\[/a\] +\[paper\] FW \[/\] :smile: ", shown, flags=re.MULTILINE), shown
+    status, shown, told = command_line("bounds", "my.toml")
+    assert status == 0, told
+    assert re.search(r"^ *name=\[/a\] *$", shown, flags=re.MULTILINE), shown
+
+
+def test_a_name_too_long_for_a_file_is_neither_a_file_nor_a_preset(command_line: Run) -> None:
+    for name, message in (("x" * 300, "is neither a file nor a preset"), (f"{300 * 'x'}.toml", "File name too long")):
+        status, _, told = command_line("bounds", name)
+        assert status == 2
+        assert message in told

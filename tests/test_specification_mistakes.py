@@ -76,6 +76,11 @@ def test_the_good_one_is_good() -> None:
         (('"synthetic"', '"syntetic"'), 4, 'problem.preset = "syntetic": no such preset; did you mean "synthetic"?'),
         (('"synthetic"', '"nothing alike"'), 4, "no such preset; there are etf, full_information_lower_bound, random,"),
         (('"synthetic"', "5"), 4, "problem.preset = 5: no such preset"),
+        (
+            ('"synthetic"\nrisk_aversion = 0.5', '"random"\nn_options = 1_000_000_000_000'),
+            5,
+            "n_options must be at most 10,000, got 1,000,000,000,000",
+        ),
         (('"synthetic"', '"nowhere:make"'), 4, "module 'nowhere' cannot be imported (ModuleNotFoundError"),
         (('"synthetic"', '"math:nothing"'), 4, "module 'math' has no 'nothing': correct the name after the colon"),
         (('"synthetic"', '"os:getcwd"'), 5, 'preset "os:getcwd" has no such key; it takes none'),
@@ -90,6 +95,7 @@ def test_the_good_one_is_good() -> None:
         ),
         (("risk_aversion = 0.5", "risk_aversion = []"), 5, "problem.risk_aversion = []: must not be empty"),
         (("risk_aversion = 0.5", "risk_aversion = [\n1,\n-1]"), 7, "problem.risk_aversion[2] = -1: risk_aversion must"),
+        (('"synthetic"', '["synthetic",\n"synthetic"]'), 5, 'problem.preset[2] = "synthetic": the same value stands'),
         (
             ("risk_aversion = 0.5", "risk_aversion = [1, 1.0]"),
             5,
@@ -121,6 +127,7 @@ def test_the_good_one_is_good() -> None:
         ),
         (('preset = "synthetic"', "mean = [1.0, 2.0]"), 3, "problem.covariance: is missing; a problem needs it"),
         (('preset = "synthetic"', 'file = "no.csv"\nkind = "prices"'), 4, 'problem.file = "no.csv": no such file in /'),
+        (('preset = "synthetic"', f'file = "{300 * "x"}"\nkind = "prices"'), 4, "no such file in /"),
         (('preset = "synthetic"', 'file = "it.csv"'), 3, "problem.kind: is missing; a problem with file needs it"),
         (
             ('preset = "synthetic"', 'file = "it.csv"\nkind = "price"'),
@@ -161,7 +168,17 @@ def test_the_good_one_is_good() -> None:
             9,
             "learners[2].class = \"MCEmpirical\": there is a learner 'MCEmpirical' already, learners[1]; give one",
         ),
+        (
+            ('"MCEmpirical"', '["MCEmpirical", "MCEmpirical"]'),
+            7,
+            'learners[1].class[2] = "MCEmpirical": the same value stands in the list before; remove it',
+        ),
         # environments
+        (
+            ("[[learners]]", '[environment]\nclass = ["Gaussian", "Gaussian"]\n[[learners]]'),
+            7,
+            'environment.class[2] = "Gaussian": the same value stands in the list before',
+        ),
         (
             ("[[learners]]", '[environment]\nclass = "Gauss"\n[[learners]]'),
             7,
@@ -249,3 +266,54 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load(tmp_path / "it.toml")
     with pytest.raises(InvalidInput, match="replications must be at least 1, got 0"):
         loads(GOOD, replications=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        ('a = 1\nb = "x', 2, 'b = "x: unterminated string'),
+        ("a = 1\nb = [1,\n2", 3, "2: the list has no end; close it with ]"),
+        ("a = 1\nb = [1,\n2\n\n\n", 3, "2: the list has no end; close it with ]"),
+        ("a = 1\r\nb", 2, "b: expected '=' after a key"),
+    ],
+)
+def test_the_end_of_a_file_is_its_last_line_with_or_without_a_line_end(text: str, line: int, told: str) -> None:
+    (mistake,) = _mistakes(text)
+    assert mistake.startswith(f"spec.toml, line {line}: {told}")
+
+
+def test_texts_that_are_no_specification_by_any_stretch(tmp_path: Path) -> None:
+    (mistake,) = _mistakes(_changed(("replications = 2", "replications = " + 5000 * "9")))
+    assert mistake.startswith("spec.toml, line 2: a number has too many digits")
+    (mistake,) = _mistakes("a = " + "[" * 3000 + "]" * 3000)
+    assert "nested too deep" in mistake
+    for wrong in (None, b"horizon = 5", 3):
+        with pytest.raises(InvalidInput, match=rf"must be text \(str\) in TOML, got {type(wrong).__name__}"):
+            loads(wrong)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="path must be the name of a file or folder, got"):
+            load(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="folder must be the name of a file or folder, got None"):
+        loads(GOOD, folder=None)  # type: ignore[arg-type]
+    for name, cause in (("x" * 300, "File name too long"), ("a\0b", "null byte")):
+        with pytest.raises(InvalidInput, match=f"cannot read the specification .*{cause}"):
+            load(tmp_path / name)
+
+
+def test_a_horizon_that_contradicts_the_instance_is_a_mistake_and_an_override_wins() -> None:
+    text = _changed(
+        ("horizon = 50", "horizon = 20"),
+        ("synthetic", "full_information_lower_bound"),
+        ("risk_aversion = 0.5", "n_options = 3\nhorizon = 100"),
+    )
+    (mistake,) = _mistakes(text)
+    assert mistake == (
+        "spec.toml, line 6: problem.horizon = 100: the problem is made for 100 rounds, but horizon = 20 at the top are "
+        "played; leave horizon out here, and it is taken from there"
+    )
+    (mistake,) = _mistakes(text.replace("horizon = 100", "horizon = [20, 100]"))
+    assert "line 6: problem.horizon[2] = 100: the problem is made for 100 rounds" in mistake
+    for given in ("horizon = 100", "horizon = [20, 100]", "sweep = { horizon = [20, 100] }"):
+        (simulation,) = loads(text.replace("horizon = 100", given), horizon=5000).simulations
+        assert (simulation.plan.horizon, simulation.problem.horizon) == (5000, 5000)  # type: ignore[union-attr]
+    with pytest.raises(InvalidSpecification, match="stands in the wrong table"):
+        loads(_changed(("risk_aversion = 0.5", "horizon = 100")), horizon=5000)

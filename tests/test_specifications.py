@@ -6,6 +6,7 @@ import csv
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import covbandit as cb
 from covbandit.errors import MissingExtra
 from covbandit.specifications import example, load, loads
+from covbandit.tables import Table
 
 SWEEP = """
 title = "Two sweeps"
@@ -366,4 +368,109 @@ def test_labels_tell_close_values_apart() -> None:
         "PairUCB, bonus=0.1234568",
         "PairUCB, bonus=0.5",
         "PairUCB, bonus=3e-09",
+    ]
+
+
+def test_dollars_and_underscores_of_users_are_drawn_letter_by_letter(tmp_path: Path) -> None:
+    text = SWEEP.replace('"Two sweeps"', "'$\\frac$ costs $5'").replace('"equal weights"', '"_hidden"')
+    text = text.replace('class = "PairUCB"', 'class = "PairUCB"\nname = "cost $a_{$ b"')
+    text = text.replace('preset = "synthetic"', "sweep = { name = ['$x_{$', 'plain'] }").replace("off_diagonal", "#")
+    two_options = "mean = [0.1, 0.2]\ncovariance = [[1, 0], [0, 1]]\nrisk_aversion = 1"
+    text = text.replace("risk_aversion = [0.1, 10]", two_options)
+    sweep = loads(text).run(tmp_path)
+    figure = sweep.plot()
+    figure.draw_without_rendering()
+    legend = figure.legends[0].get_texts()
+    assert [_as_drawn(entry) for entry in legend] == ["cost $a_{$ b, bonus=0.5", "cost $a_{$ b, bonus=0.7", " _hidden"]
+    assert [_as_drawn(ax.title) for ax in figure.axes] == ["name=$x_{$", "name=plain"]
+    assert _as_drawn(figure._suptitle) == "$\\frac$ costs $5"  # type: ignore[attr-defined]
+    files, _ = sweep.write(tmp_path)
+    assert all(file.stat().st_size for file in files)
+
+
+def _as_drawn(text: Any) -> str:
+    """Return the letters that Matplotlib draws; it must not take them for mathematics."""
+    letters, is_mathematics = text._preprocess_math(text.get_text())
+    assert is_mathematics is False
+    return str(letters)
+
+
+def test_rows_of_a_latex_table_are_not_taken_for_arguments_of_what_stands_before_them() -> None:
+    table = Table(["[name]", "x"], [["[0.1, 0.2]", 1], ["*best", 2]])
+    lines = table.to_latex().splitlines()
+    assert lines[2:6:3] + lines[4:5] == [r"{[}name{]} & x \\", r"{*}best & 2 \\", r"{[}0.1, 0.2{]} & 1 \\"]
+
+
+def test_whole_numbers_beyond_64_bits_are_text_in_parquet(tmp_path: Path) -> None:
+    sweep = loads(
+        """
+        horizon = 10
+        replications = 2
+        [problem]
+        preset = "random"
+        n_options = 2
+        seed = [1, 100_000_000_000_000_000_000_000]
+        [[learners]]
+        class = "FixedWeights"
+        """
+    ).run(tmp_path)
+    sweep.write(tmp_path)
+    import pandas as pd
+
+    assert pd.read_parquet(tmp_path / "table.parquet")["seed"].tolist() == ["1", str(10**23)]
+    assert sweep.table().to_dict()["seed"] == [1, 10**23]
+    Table(["x"], [[2**63 - 1], [-(2**63)], [None]]).to_parquet(tmp_path / "x.parquet")
+    assert pd.read_parquet(tmp_path / "x.parquet", dtype_backend="pyarrow")["x"].tolist()[:2] == [2**63 - 1, -(2**63)]
+
+
+SHORT = """
+import covbandit as cb
+
+
+class Short(cb.environments.Gaussian):
+    def __init__(self, rounds: int):
+        self.rounds = rounds
+
+    @property
+    def length(self):
+        return self.rounds
+"""
+
+
+def test_simulations_of_different_lengths_report_their_own_last_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "short_of_rounds.py").write_text(SHORT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    sweep = loads(
+        """
+        replications = 2
+        checkpoints = [10]
+        [problem]
+        preset = "synthetic"
+        [[learners]]
+        class = "FixedWeights"
+        [environment]
+        class = "short_of_rounds:Short"
+        rounds = [30, 20]
+        """
+    ).run(tmp_path)
+    table = sweep.table().to_dict()
+    assert list(zip(table["rounds"], table["round"], strict=True)) == [(30, 10), (30, 30), (20, 10), (20, 20)]
+    assert sweep.summary().title.splitlines() == [
+        "rounds=30: Regret after 30 rounds, 2 replications",
+        "rounds=20: Regret after 20 rounds, 2 replications",
+    ]
+
+
+def test_replayed_files_of_different_lengths_are_titled_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "two.csv").write_text("date,A,B\n2020,0.1,0.2\n2021,0.3,0.1\n")
+    (tmp_path / "three.csv").write_text("date,A,B\n2017,0.1,0.2\n2018,0.3,0.1\n2019,0.2,0.2\n")
+    text = FILE.replace('"prices.csv"', '["two.csv", "three.csv"]').replace('"prices"', '"returns"')
+    text = text.replace("[0.1, 1.0]", "0.1") + 'class = "Replay"\n'
+    sweep = loads(text, folder=tmp_path).run(tmp_path / "results")
+    assert [line.partition(", one path")[0] for line in sweep.summary().title.splitlines()] == [
+        "file=two.csv: Realised in 2 rounds, 2020 to 2021",
+        "file=three.csv: Realised in 3 rounds, 2017 to 2019",
     ]

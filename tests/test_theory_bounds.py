@@ -204,3 +204,41 @@ def test_the_table_names_every_quantity_and_the_constant() -> None:
         for quantity in bound.quantities:
             assert values[bound.theorem, quantity.symbol] == quantity.value
     assert len(str(table).splitlines()) == len(table.rows) + 2
+
+
+def test_horizons_are_numbers_of_rounds_everywhere() -> None:
+    problem = cb.problems.synthetic()
+    bound = theory.full_information_bound(problem)
+    assert bound.at("10") == bound.at(10)  # type: ignore[call-overload]
+    assert str(theory.bounds_table(problem, "100")) == str(theory.bounds_table(problem, 100))  # type: ignore[arg-type]
+    assert str(bound.table("100")) == str(bound.table(100))  # type: ignore[arg-type]
+    assert bound.at([[1, 2], [3, 4]]).shape == (2, 2)  # type: ignore[list-item]
+    with pytest.raises(InvalidInput, match="horizon must be a number, got None"):
+        theory.bounds_table(problem, None)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="horizon must be a number, got 'long'"):
+        bound.table("long")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"^horizon must be a number, got \[1\]"):
+        bound.at([[1], [2, 3]])  # type: ignore[list-item]
+    with pytest.raises(InvalidInput, match=r"^horizon must be finite, got nan"):
+        bound.at([1, float("nan")])
+    with pytest.raises(InvalidInput, match=r"^horizon is empty"):
+        bound.at([])
+    with pytest.raises(InvalidInput, match=r"^horizon is too large"):
+        bound.at([10, 10**400])
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, cb.data.etf_returns(), cb.problems.full_information_lower_bound(3, 100)], ids=lambda it: type(it)
+)
+def test_what_is_no_problem_is_refused_with_the_way_to_one(wrong: Any) -> None:
+    for ask in (
+        *BOUNDS,
+        theory.upper_bounds,
+        lambda it: theory.bounds_table(it, 100),
+        lambda it: theory.full_information_radii(it, 10),
+        lambda it: theory.semi_bandit_radii(it, np.ones((3, 3)), 10),
+        lambda it: theory.full_bandit_radii(it, 10),
+        theory.coverage,
+    ):
+        with pytest.raises(InvalidInput, match=rf"problem must be a Problem, got {type(wrong).__name__}; .*draw\("):
+            ask(wrong)

@@ -202,3 +202,49 @@ def test_singular_covariances_and_options_without_risk() -> None:
         for feedback in ("all", "chosen", "total"):
             found = theory.coverage(problem, feedback, [20], 50)  # type: ignore[arg-type]
             assert sum(radius.misses for radius in found.radii) == 0
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 0], "weight must have 5 entries"),
+        ([[1, 0], [0, 1]], "weight must have 5 entries"),
+        ([[1], [0, 1]], "weights must be numeric"),
+        ("a", "weight must be numeric"),
+        (1.0, r"weight must have 1 dimension\(s\)"),
+        (np.full((1, 1, 5), 0.2), r"weight must have 1 dimension\(s\)"),
+        ([float("nan"), 1, 0, 0, 0], "option 0: weight is nan"),
+        ([1, 1, 0, 0, 0], "weights sum to 2.0, not to one"),
+        ([[1, 0, 0, 0, 0], [2, -1, 0, 0, 0]], "option 1: weight -1.0 is negative"),
+    ],
+)
+def test_only_weights_have_a_mean_radius(weights: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        theory.full_information_radii(cb.problems.synthetic(), 10).mean(weights)
+
+
+def test_rounds_to_look_at_are_a_list() -> None:
+    with pytest.raises(InvalidInput, match="rounds must be a list of whole numbers, got 5"):
+        theory.coverage(cb.problems.synthetic(), "all", 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("counts", "got"),
+    [
+        (np.eye(5) - 2 * np.eye(5), "-1 to 0, and -1 of an option"),
+        (5 * np.eye(5) - 1, "-1 to 4, and 4 of an option"),
+        (10 * np.eye(5), "0 to 10, and 10 of an option"),
+        (np.ones((5, 5)) - np.eye(5), "0 to 1, and 0 of an option"),
+    ],
+)
+def test_counts_are_of_the_rounds_before(counts: Any, got: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"^counts must lie between 0 and t - 1 = 9, .* got {got}$"):
+        theory.semi_bandit_radii(cb.problems.synthetic(), counts, 10)
+    theory.semi_bandit_radii(cb.problems.synthetic(), 9 * np.eye(5), 10)
+
+
+def test_no_risk_is_above_one() -> None:
+    problem = cb.problems.synthetic()
+    assert theory.full_information_radii(problem, 2).mean_risk == 1
+    assert all(radius.allowed <= 1 for radius in theory.coverage(problem, "all", [1], 20).radii)
+    assert theory.confidence_term(2, 1, "all") < log(log(2)) + log(1 + e / 0.5) / 2  # β has the formula as it is

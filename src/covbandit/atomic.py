@@ -12,6 +12,22 @@ from typing import IO
 from covbandit.errors import StateFileError
 
 
+def as_folder(path: str | Path) -> Path:
+    """Return a folder, which is made if it does not exist.
+
+    Raises
+    ------
+    StateFileError
+        If it cannot be made.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StateFileError(f"cannot write to {folder}: {error.strerror or error}") from None
+    return folder
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file to write that takes the place of `path` only when everything has reached the disk.

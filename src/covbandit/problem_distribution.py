@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
 
@@ -64,7 +65,9 @@ class ProblemDistribution(ABC):
     @staticmethod
     def generator(seed: int, index: int) -> np.random.Generator:
         """Return the generator of a draw, independent of those that draw the rewards."""
-        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(index, 3))))
+        key = (validation.as_count(index, "index"), 3)
+        sequence = np.random.SeedSequence(validation.as_count(seed, "seed"), spawn_key=key)
+        return np.random.Generator(np.random.PCG64(sequence))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a description for result files."""

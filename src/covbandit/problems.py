@@ -10,6 +10,7 @@ from covbandit import validation
 from covbandit.data import etf_returns
 from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
+from covbandit.sizes import as_n_options
 from covbandit.theory import FullInformationLowerBound, SemiBanditLowerBound
 
 Correlation = Literal["negative", "zero", "positive", "factor"]
@@ -88,7 +89,7 @@ def random(
     Parameters
     ----------
     n_options : int
-        d.
+        d, at most 10,000.
     correlation : {"negative", "zero", "positive", "factor"}
         Common correlation of -strength/(d-1); none; +strength; or a random three-factor structure in which the factors
         carry the share `strength` of each variance.
@@ -110,7 +111,7 @@ def random(
     >>> bool(p.covariance[0, 1] < 0)
     True
     """
-    d = validation.as_count(n_options, "n_options", 1)
+    d = as_n_options(n_options, 1)
     strength = validation.as_share(strength, "strength")
     mean_spread = validation.as_float(mean_spread, "mean_spread")
     volatility_spread = validation.as_float(volatility_spread, "volatility_spread")

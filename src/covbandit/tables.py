@@ -22,6 +22,8 @@ _LATEX = str.maketrans(
         "^": r"\textasciicircum{}",
         "±": r"$\pm$",
         **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+        # At the beginning of a row they would be read as arguments of the rule or of the \\ before it.
+        **{letter: f"{{{letter}}}" for letter in "[]*"},
     }
 )
 
@@ -117,13 +119,13 @@ class Table:
         return text.getvalue()
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write a Parquet file, all of it or nothing."""
+        """Write a Parquet file, all of it or nothing; columns with whole numbers beyond 64 bits are text there."""
         try:
             import pyarrow
             from pyarrow import parquet
         except ImportError:
             raise MissingExtra("Parquet files need pyarrow: pip install 'covbandit[parquet]'") from None
-        table = pyarrow.table(self.to_dict())
+        table = pyarrow.table({name: _within_64_bits(values) for name, values in self.to_dict().items()})
         with replacing(path) as file:
             parquet.write_table(table, file)
 
@@ -143,6 +145,13 @@ class Table:
                 r"\end{tabular}",
             ]
         )
+
+
+def _within_64_bits(values: list[Any]) -> list[Any]:
+    """Return a column as it is or, if a whole number in it is too large for Parquet, as text, which loses no digit."""
+    if all(-(2**63) <= value < 2**63 for value in values if isinstance(value, int)):
+        return values
+    return [None if value is None else str(value) for value in values]
 
 
 def data_frame(columns: dict[str, Any]) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def run(source: str, horizon: int | None, regularization: float, variance_bound:
 
 def _problems(source: str, horizon: int | None) -> Iterator[tuple[str, Problem | ProblemDistribution, int]]:
     known = presets()
-    if source in known and not Path(source).is_file():
+    if source in known and not os.path.isfile(source):
         rounds = _HORIZON if horizon is None else horizon
         try:
             problem = known[source]()
@@ -44,7 +45,7 @@ def _problems(source: str, horizon: int | None) -> Iterator[tuple[str, Problem |
             ) from None
         yield f"{source}, ρ = {problem.risk_aversion:g}", problem, rounds
         return
-    if not Path(source).exists() and Path(source).suffix != ".toml":
+    if not os.path.exists(source) and Path(source).suffix != ".toml":  # a Path raises if the name is too long
         raise InvalidInput(f"{source!r} is neither a file nor a preset; {did_you_mean(source, known)}")
     specification = load(source, horizon=horizon)
     for simulation in specification.simulations:
@@ -54,5 +55,6 @@ def _problems(source: str, horizon: int | None) -> Iterator[tuple[str, Problem |
 def _floor(family: ProblemDistribution, rounds: int) -> Table:
     """Return what a theorem says that every learner pays, where it does."""
     floor = getattr(family, "regret_floor", None)
-    title = "Problems drawn at random: upper bounds belong to single ones"
-    return Table(["quantity", "meaning", "value"], [["floor", "what every learner pays on average", floor]], title)
+    rows = [["T", "rounds", rounds], ["floor", "what every learner pays on average", floor]]
+    title = f"After {rounds:,} rounds. Problems drawn at random: upper bounds belong to single ones"
+    return Table(["quantity", "meaning", "value"], rows, title)

@@ -50,8 +50,17 @@ class Replay(Environment):
         return len(self.returns)
 
     def check(self, problem: Problem) -> None:
-        """Raise unless the problem has the history's options."""
+        """Raise unless the problem has the history's options, or if it is this history's in the other unit."""
         require_options(self.returns, problem)
+        for scale in (0.01, 100.0):
+            if _same(problem.mean, scale * self.returns.mean) and _same(
+                problem.covariance, scale**2 * self.returns.covariance
+            ):
+                raise InvalidInput(
+                    f"the problem's mean is {scale:g} times the history's, which is in {self.returns.unit}, so ρ would "
+                    "have another unit than the rewards; make the problem with returns.problem(risk_aversion) from "
+                    "the returns that are replayed"
+                )
 
     def sampler(self, problem: Problem, seed: int, replication: int) -> _ReplaySampler:
         """Return the history, which is the same for every seed and replication."""
@@ -60,6 +69,12 @@ class Replay(Environment):
     def to_dict(self) -> dict[str, Any]:
         """Return a description for result files, with the whole history: results are computed from it."""
         return {"environment": type(self).__name__, "replayed": self.returns.to_dict()}
+
+
+def _same(one: F64, other: F64) -> bool:
+    """Tell whether two arrays are equal up to rounding and not zero."""
+    size = np.abs(other).max()
+    return bool(size > 0 and np.abs(one - other).max() <= 1e-9 * size)
 
 
 class _ReplaySampler:

@@ -22,6 +22,7 @@ from covbandit.learners import Learner
 from covbandit.learners.files import class_name, plain
 from covbandit.problem import Problem
 from covbandit.problem_distribution import ProblemDistribution, checked_draw
+from covbandit.sizes import as_rounds
 from covbandit.sources import foreign_source, source_hash
 
 I64 = NDArray[np.int64]
@@ -40,8 +41,6 @@ _DETERMINE_NUMBERS = (
     "simulation/engine.py",
     "theory/hard_instances.py",
 )
-
-_MOST_ROUNDS = 10**15  # what a float counts exactly, and no machine plays
 
 
 @dataclass(frozen=True)
@@ -161,9 +160,7 @@ def as_horizon(value: int | None, environment: Environment) -> int:
         if length is None:
             raise InvalidInput(f"horizon is missing: rewards of {type(environment).__name__} have no end")
         return length
-    horizon = validation.as_count(value, "horizon", 1)
-    if horizon > _MOST_ROUNDS:
-        raise InvalidInput(f"horizon must be at most {_MOST_ROUNDS:,}, got {horizon}")
+    horizon = as_rounds(value)
     if length is not None and horizon > length:
         raise InvalidInput(f"horizon must be at most {length}, the rounds that there are, got {horizon}")
     return horizon

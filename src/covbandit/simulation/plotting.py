@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from covbandit.atomic import replacing
 from covbandit.errors import Unsupported
 from covbandit.learners.files import known_classes
 from covbandit.problem import Problem
@@ -73,6 +74,16 @@ def default_styles(result: SimulationResult) -> dict[str, Style]:
     return styles
 
 
+def literal(text: str) -> str:
+    """Return a user's text so that Matplotlib shows it letter by letter: it takes $...$ for mathematics."""
+    return text.replace("$", r"\$")
+
+
+def legend_label(name: str) -> str:
+    """Return a user's name for a legend, which leaves out what begins with an underscore: hence a blank before it."""
+    return literal(f" {name}" if name.startswith("_") else name)
+
+
 def new_axes() -> Axes:
     """Return the axes of a new figure."""
     from matplotlib import pyplot
@@ -94,7 +105,7 @@ def plot_regret(result: SimulationResult, ax: Axes | None = None, styles: Mappin
         if not shown.any():
             continue
         style = styles[name]
-        ax.plot(rounds[shown], mean[shown], **style.keywords, markevery=(k % 6, 6), label=name)
+        ax.plot(rounds[shown], mean[shown], **style.keywords, markevery=(k % 6, 6), label=legend_label(name))
         low = np.maximum(mean - width, 0.05 * mean)
         ax.fill_between(rounds[shown], low[shown], (mean + width)[shown], color=style.colour, alpha=0.18, linewidth=0)
     ax.set_xscale("log")
@@ -119,15 +130,16 @@ def plot_bounds(result: SimulationResult, ax: Axes) -> None:
             f"bounds belong to one problem, and here each replication drew its own ({described['distribution']}); "
             "plot without bounds"
         )
-    known = known_classes()
+    problem, known = Problem.from_dict(described), known_classes()
     learners = [entry for entry in result.specification["learners"].values() if entry["class"] != "FixedWeights"]
     present = {known[entry["class"]].feedback for entry in learners if entry["class"] in known}
-    # The first learner that has them says with which λ and b: those of its own radii.
+    # The first learner that has them says with which λ and b: those of its own radii. But theorems need a true b.
     chosen: dict[str, Any] = next((entry["config"] for entry in learners if "regularization" in entry["config"]), {})
     own = {key: chosen[key] for key in ("regularization", "variance_bound") if chosen.get(key) is not None}
+    own["variance_bound"] = max(own.get("variance_bound", 0.0), problem.variance_bound)
     low, high = ax.get_ylim()
     rounds = result.checkpoints[result.checkpoints > 1]  # ln 1 = 0
-    for feedback, bound in upper_bounds(Problem.from_dict(described), **own).items():
+    for feedback, bound in upper_bounds(problem, **own).items():
         if feedback in present and len(rounds):
             values = bound.at(rounds)
             dots = (0, (1.0, bound.theorem + 0.5))  # sparser for later theorems, to tell them apart
@@ -143,4 +155,6 @@ def save_figure(figure: Figure, paths: Sequence[Path]) -> None:
 
     with matplotlib.rc_context(SAVE_SETTINGS):  # type: ignore[arg-type]
         for path in paths:
-            figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None)
+            kind = path.suffix.removeprefix(".")
+            with replacing(path) as file:
+                figure.savefig(file, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from covbandit.simulation.plotting import GRID, default_styles, new_axes
+from covbandit.simulation.plotting import GRID, default_styles, legend_label, literal, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,14 +23,14 @@ def plot_rewards(result: ReplayResult, ax: Axes | None = None) -> Axes:
     for k, (name, line) in enumerate(default_styles(result).items()):
         earned = result.rewards[k].mean(axis=0).cumsum()
         style = line.keywords | ({"linewidth": 1.0} if len(rounds) > _DENSE else {})
-        ax.plot(rounds, earned, **style, markevery=(k * every // 6, every), label=name)
+        ax.plot(rounds, earned, **style, markevery=(k * every // 6, every), label=legend_label(name))
     best = (result.returns.values[: len(rounds)] @ result.best_constant.weights).cumsum()
     ax.plot(rounds, best, color="0.6", linewidth=1.0, label="best constant weights, in hindsight", zorder=1)
     ax.axhline(0.0, color="0.7", linewidth=0.6, zorder=1)
     labels = result.returns.index[: len(rounds)]
     ticks = max(2, _LETTERS // (2 + max(map(len, labels))))
     step = -(-len(rounds) // ticks)
-    ax.set_xticks(rounds[::step], labels[::step])
+    ax.set_xticks(rounds[::step], [literal(label) for label in labels[::step]])
     ax.margins(x=0.02)
     ax.set_ylabel(f"sum of realised rewards ({result.returns.unit})")
     ax.grid(True, which="major", color=GRID, linewidth=0.6)

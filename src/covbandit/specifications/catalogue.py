@@ -56,11 +56,13 @@ def find(name: object, known: dict[str, Any], what: str) -> Any:
     if os.getcwd() not in sys.path and "" not in sys.path:  # as `python -m` has it; last, so that it hides nothing
         sys.path.append(os.getcwd())
     try:
-        return getattr(importlib.import_module(module_name), attribute)
-    except AttributeError:
-        raise InvalidInput(f"module {module_name!r} has no {attribute!r}: correct the name after the colon") from None
+        module = importlib.import_module(module_name)
     except Exception as error:
         raise InvalidInput(
             f"module {module_name!r} cannot be imported ({type(error).__name__}: {error}): it must be installed, or "
             f"lie in the working directory {os.getcwd()}"
         ) from None
+    try:
+        return getattr(module, attribute)
+    except AttributeError:
+        raise InvalidInput(f"module {module_name!r} has no {attribute!r}: correct the name after the colon") from None

@@ -38,8 +38,8 @@ _WANTED = {
     "too_short": "must not be empty",
 }
 
-REFUSALS = (CovbanditError, TypeError, ValueError, ArithmeticError)
-"""How values are refused: by our classes the first, by users' own any of them."""
+REFUSALS: tuple[type[Exception], ...] = (CovbanditError, TypeError, ValueError, ArithmeticError)
+"""How classes and functions of this package refuse values."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ def choices_of(
         return []
     for key, value in explicit.items():
         alternatives[key] = _spread(value, (*path, SWEEP, key))
-    _require_distinct(alternatives, mistakes)
+    for values in alternatives.values():
+        distinct(values, mistakes)
     if (count := prod(len(values) for values in alternatives.values())) > _MOST:
         mistakes.add(path, f"its lists combine to {count:,} alternatives; {_MOST:,} are the most: shorten them")
     return [] if len(mistakes) > before else list(_combine(alternatives, lists | explicit.keys()))
@@ -131,11 +132,15 @@ def _spread(values: list[Any], path: Path) -> list[tuple[Any, Path]]:
     return [(value, (*path, k)) for k, value in enumerate(values)]
 
 
-def _require_distinct(alternatives: dict[str, list[tuple[Any, Path]]], mistakes: Mistakes) -> None:
-    for values in alternatives.values():
-        for k, (value, where) in enumerate(values):
-            if any(value == earlier for earlier, _ in values[:k]):
-                mistakes.add(where, "the same value stands in the list before; remove it")
+def distinct(values: list[tuple[Any, Path]], mistakes: Mistakes) -> list[tuple[Any, Path]]:
+    """Return values, given with where they stand, without those that stand before; note each of these as a mistake."""
+    first: list[tuple[Any, Path]] = []
+    for value, where in values:
+        if any(value == earlier for earlier, _ in first):
+            mistakes.add(where, "the same value stands in the list before; remove it")
+        else:
+            first.append((value, where))
+    return first
 
 
 def _combine(alternatives: dict[str, list[tuple[Any, Path]]], swept: set[str]) -> Iterator[Choice]:
@@ -188,7 +193,7 @@ def validate(
                 continue  # it is there, under the wrong name
             where = _within(table, error["loc"])
             hint = hints.get(str(where[0])) if len(where) == 1 else None
-            mistakes.add((*path, *where), hint or _in_words(error, of, known))
+            mistakes.add((*path, *where), hint or _complaint(error, of, known))
 
 
 def _within(table: Mapping[str, Any], location: tuple[str | int, ...]) -> Path:
@@ -204,7 +209,7 @@ def _within(table: Mapping[str, Any], location: tuple[str | int, ...]) -> Path:
     return path
 
 
-def _in_words(error: Any, of: str, known: list[str]) -> str:
+def _complaint(error: Any, of: str, known: list[str]) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
         key = str(error["loc"][-1])
@@ -220,8 +225,19 @@ def _in_words(error: Any, of: str, known: list[str]) -> str:
     return _WANTED.get(kind, str(error["msg"]).lower())
 
 
-def blame(message: str, choice: Choice, build: Callable[[dict[str, Any]], object], table: Path) -> Path:
-    """Return where the value stands that made something refuse to be built.
+def in_words(error: Exception) -> str:
+    """Return what an error says; with its type unless it is ours, since others' messages do not stand alone."""
+    return str(error) if isinstance(error, CovbanditError) else f"{type(error).__name__}: {error}"
+
+
+def blame(
+    message: str,
+    choice: Choice,
+    build: Callable[[dict[str, Any]], object],
+    table: Path,
+    refusals: tuple[type[Exception], ...],
+) -> Path:
+    """Return where the value stands that made something refuse, by one of some errors, to be built.
 
     That is the one which the message names, else the one without which building succeeds, else the whole table.
     """
@@ -231,7 +247,7 @@ def blame(message: str, choice: Choice, build: Callable[[dict[str, Any]], object
     for key in choice.values:
         try:
             build({other: value for other, value in choice.values.items() if other != key})
-        except REFUSALS:
+        except refusals:
             continue
         return choice.paths[key]
     return table

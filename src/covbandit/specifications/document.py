@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from pydantic import BaseModel, Field
 
 from covbandit import validation
 from covbandit.errors import InvalidInput
-from covbandit.specifications.choices import STRICT, validate
-from covbandit.specifications.locator import lines_of
+from covbandit.specifications.choices import STRICT, SWEEP, validate
+from covbandit.specifications.locator import Path, lines_of
 from covbandit.specifications.mistakes import Mistakes, raise_mistakes
 
 Count = Annotated[int, Field(ge=1)]
@@ -59,40 +60,75 @@ class Document:
 
 def read(path: str | File) -> tuple[str, str, File]:
     """Return the text of a file, what to call it, and its folder."""
-    file = File(path)
+    file = as_file(path, "path")
     try:
         return file.read_text(encoding="utf-8-sig"), str(path), file.parent
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise_mistakes(str(path), [(line, "is not UTF-8 text; save the file as UTF-8")])
-        raise AssertionError from None  # the line above raises
-    except OSError as error:
-        hint = "; `covbandit simulate --example` prints one to start from" if not file.exists() else ""
-        raise InvalidInput(f"cannot read the specification {path}: {error.strerror or error}{hint}") from None
+    except (OSError, ValueError) as error:  # a name with a zero in it is a ValueError
+        absent = isinstance(error, FileNotFoundError)
+        hint = "; `covbandit simulate --example` prints one to start from" if absent else ""
+        cause = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"cannot read the specification {path}: {cause}{hint}") from None
+
+
+def as_file(value: object, name: str) -> File:
+    """Return the path that a user handed in."""
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidInput(f"{name} must be the name of a file or folder, got {value!r}")
+    return File(value)
 
 
 def parse(text: str, source: str, folder: File, changes: dict[str, int | None]) -> Document:
     """Return a document, with some of its numbers changed; raise with all mistakes of the outline."""
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise_mistakes(source, [_syntax(text, str(error))])
-    lines = lines_of(text)
+    content, lines = _content(text, source)
     for key, value in changes.items():
         if value is not None:
             content[key] = validation.as_count(value, key, 0 if key == "seed" else 1)
-    if changes.get("horizon") is not None and isinstance(content.get("checkpoints"), list):  # for a shorter look
-        content["checkpoints"] = [t for t in content["checkpoints"] if not isinstance(t, int) or t < content["horizon"]]
-        content["checkpoints"].append(content["horizon"])
+    if changes.get("horizon") is not None:
+        _follow_the_horizon(content)
     mistakes = Mistakes(source, content, lines)
     validate(Outline, content, (), "a specification", list(Outline.model_fields), mistakes, _HINTS)
     mistakes.raise_if_any()
     return Document(File(source).stem, folder, Outline.model_validate(content), mistakes)
 
 
+def _content(text: object, source: str) -> tuple[dict[str, Any], dict[Path, int]]:
+    """Return what a text holds, and on which line each thing stands."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"a specification must be text (str) in TOML, got {type(text).__name__}; load reads a file")
+    found: tuple[int, str]
+    try:
+        return tomllib.loads(text), lines_of(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _syntax(text, str(error))
+    except ValueError:  # which Python raises before it spends long on so many digits
+        digits = re.search(r"[0-9_]{4000}", text)
+        line = text.count("\n", 0, digits.start()) + 1 if digits else 1
+        found = line, "a number has too many digits to be read; write it with less"
+    except RecursionError:
+        found = 1, "lists or tables are nested too deep to be read; no value here needs more than three levels"
+    raise_mistakes(source, [found])
+
+
+def _follow_the_horizon(content: dict[str, Any]) -> None:
+    """Change what else depends on a horizon that was changed: checkpoints, and instances made for a horizon."""
+    horizon, checkpoints, problem = content["horizon"], content.get("checkpoints"), content.get("problem")
+    if isinstance(checkpoints, list):  # for a shorter look
+        content["checkpoints"] = [*(t for t in checkpoints if not isinstance(t, int) or t < horizon), horizon]
+    if not isinstance(problem, dict):
+        return
+    if "horizon" in problem:
+        problem["horizon"] = horizon
+    if isinstance(problem.get(SWEEP), dict) and "horizon" in problem[SWEEP]:
+        problem[SWEEP]["horizon"] = [horizon]
+
+
 def _syntax(text: str, message: str) -> tuple[int, str]:
     cause, _, where = message.partition(" (at ")
+    lines = text.rstrip().split("\n")
     found = re.search(r"line (\d+)", where)
-    line = int(found[1]) if found else max(text.count("\n"), 1)
-    written = (text.splitlines() or [""])[line - 1].strip()
+    line = int(found[1]) if found else len(lines)  # it says "at end of document"
+    written = lines[min(line, len(lines)) - 1].strip()
     return line, f"{written}: {_SYNTAX.get(cause, cause[:1].lower() + cause[1:])}"

@@ -21,6 +21,8 @@ def small_multiples(sweep: Sweep) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
+    from covbandit.simulation.plotting import literal
+
     rows, columns = _layout(sweep)
     single = rows * columns == 1
     width, height = (6.4, 4.4) if single else (_WIDTH * columns, _HEIGHT * rows)
@@ -34,7 +36,7 @@ def small_multiples(sweep: Sweep) -> Figure:
         shown = ax.get_legend()
         if shown is not None:
             shown.remove()
-        ax.set_title(label, fontsize="small")
+        ax.set_title(literal(label), fontsize="small")
     for position, ax in enumerate(grid.flat):
         if position >= len(sweep.results):
             ax.remove()
@@ -52,7 +54,7 @@ def small_multiples(sweep: Sweep) -> Figure:
     figure.legend(
         list(entries.values()), list(entries), loc="outside lower center", ncols=across, frameon=False, fontsize="small"
     )
-    figure.suptitle(sweep.title)
+    figure.suptitle(literal(sweep.title))
     return figure
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NoReturn
 
 from covbandit.errors import InvalidSpecification
 from covbandit.specifications.locator import Path, nearest
@@ -59,7 +59,7 @@ class Mistakes:
             raise_mistakes(self.source, sorted(self._found, key=lambda found: found[0]))
 
 
-def raise_mistakes(source: str, found: Sequence[tuple[int, str]]) -> None:
+def raise_mistakes(source: str, found: Sequence[tuple[int, str]]) -> NoReturn:
     """Raise one error for mistakes given with their lines."""
     told = tuple(f"{source}, line {line}: {text}" for line, text in found)
     if len(told) == 1:

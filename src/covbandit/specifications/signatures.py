@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
+from covbandit.errors import InvalidInput
+
 _SCALARS = (bool, int, float, str, types.NoneType)
 
 
@@ -38,6 +40,11 @@ class Parameter:
 def parameters_of(build: Callable[..., Any]) -> dict[str, Parameter]:
     """Return what a class or function takes, by name.
 
+    Raises
+    ------
+    InvalidInput
+        If it does not say, as some that are written in C.
+
     Examples
     --------
     >>> import covbandit as cb
@@ -48,8 +55,12 @@ def parameters_of(build: Callable[..., Any]) -> dict[str, Parameter]:
     function = build.__init__ if inspect.isclass(build) else build
     scope = getattr(function, "__globals__", {})
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise InvalidInput("does not say what it takes; write a function around it that does") from None
     found = {}
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in signature.parameters.items():
         if name != "self" and parameter.kind in kinds:
             required = parameter.default is inspect.Parameter.empty
             found[name] = Parameter(name, _kind(parameter, scope), required)
@@ -64,7 +75,7 @@ def _kind(parameter: inspect.Parameter, scope: dict[str, Any]) -> Any:
     if isinstance(annotation, str):
         try:
             annotation = eval(annotation, scope)
-        except (NameError, AttributeError):  # names that are there for type checkers only
+        except Exception:  # names that are there for type checkers only, and whatever else users write
             return Any
     return annotation if _is_scalar(annotation) else Any
 

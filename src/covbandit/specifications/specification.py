@@ -12,23 +12,16 @@ from typing import Any
 import numpy as np
 
 from covbandit.environments import Replay
-from covbandit.errors import CovbanditError
 from covbandit.learners import Learner
 from covbandit.problem import Problem
 from covbandit.problem_distribution import ProblemDistribution, checked_draw
 from covbandit.simulation.campaign import Task, Watcher, run_tasks
 from covbandit.simulation.plan import Plan, as_plan, as_replications, default_checkpoints
-from covbandit.specifications.building import (
-    Entry,
-    Setting,
-    environment_for,
-    environments_of,
-    learner_for,
-    learners_of,
-    problems_of,
-)
-from covbandit.specifications.choices import TOP, as_label, first_named
-from covbandit.specifications.document import Document, parse, read
+from covbandit.specifications.choices import TOP, as_label, first_named, in_words
+from covbandit.specifications.document import Document, as_file, parse, read
+from covbandit.specifications.environment_tables import World, environment_for, environments_of
+from covbandit.specifications.learner_tables import Entry, learner_for, learners_of
+from covbandit.specifications.problem_tables import Setting, problems_of
 from covbandit.specifications.sweep import Sweep
 from covbandit.tables import Table
 
@@ -82,7 +75,7 @@ class Specification:
     learners : dict
         The names of the learners, each with the values that tell it apart from others of its table.
     rounds : tuple of int
-        Those that tables report: the checkpoints given and the horizon; none stands for the last round.
+        The checkpoints given: tables report them besides the last round.
     notes : tuple of str
         What was done to data files to read them, for example how many rounds were dropped.
     """
@@ -199,7 +192,7 @@ def loads(
     ['risk_aversion=0.1', 'risk_aversion=10']
     """
     changes = {"horizon": horizon, "replications": replications, "seed": seed}
-    return _specification(parse(text, source, File(folder), changes))
+    return _specification(parse(text, source, as_file(folder, "folder"), changes))
 
 
 def _specification(document: Document) -> Specification:
@@ -215,7 +208,7 @@ def _specification(document: Document) -> Specification:
     plans: list[tuple[dict[str, Any], Plan]] = []
     for setting in settings:
         for environment in environments:
-            swept = _together(setting.swept, environment[0].swept)
+            swept = _together(setting.swept, environment.swept)
             plan = _plan(document, setting, environment, entries, swept)
             if plan is not None:
                 plans.append((swept, plan))
@@ -234,7 +227,7 @@ def _specification(document: Document) -> Specification:
         outline.title,
         simulations,
         {entry.name: entry.swept for entry in entries},
-        tuple(sorted({*outline.checkpoints, plans[0][1].horizon})) if outline.checkpoints else (),
+        tuple(sorted(set(outline.checkpoints or ()))),
         tuple(dict.fromkeys(note for each in settings if each.history is not None for note in each.history.notes)),
     )
 
@@ -245,7 +238,7 @@ def _together(problem: dict[str, Any], environment: dict[str, Any]) -> dict[str,
 
 
 def _plan(
-    document: Document, setting: Setting, environment: Any, entries: list[Entry], swept: dict[str, Any]
+    document: Document, setting: Setting, environment: World, entries: list[Entry], swept: dict[str, Any]
 ) -> Plan | None:
     outline, mistakes = document.outline, document.mistakes
     at = ", ".join(f"{key}={as_label(value)}" for key, value in swept.items())
@@ -253,8 +246,8 @@ def _plan(
     problem = setting.problem
     try:
         first = problem if isinstance(problem, Problem) else checked_draw(problem, outline.seed, 0)
-    except CovbanditError as error:
-        mistakes.add(("problem",), str(error))
+    except setting.refusals as error:
+        mistakes.add(("problem",), in_words(error))
         return None
     able: dict[str, Learner] = {}
     for entry in list(entries):
@@ -267,8 +260,8 @@ def _plan(
         return None
     try:
         plan = as_plan(problem, able, outline.horizon, outline.seed, world, outline.checkpoints)
-    except CovbanditError as error:
-        mistakes.add((first_named(str(error), TOP) or "environment",), str(error))
+    except (*setting.refusals, *environment.maker.refusals) as error:
+        mistakes.add((first_named(str(error), TOP) or "environment",), in_words(error))
         return None
     if outline.checkpoints is None:
         return plan

@@ -35,7 +35,7 @@ class Sweep:
     learners : dict
         The learners' names, each with the values that tell it apart from others of its kind.
     rounds : tuple of int
-        Those that `table` reports; none stands for the last.
+        Those that `table` reports besides the last of each simulation.
     """
 
     title: str
@@ -59,7 +59,13 @@ class Sweep:
         rows = [
             [*(cells[k] for cells in points.values()), *row] for k, table in enumerate(tables) for row in table.rows
         ]
-        return Table([*points, *tables[0].columns], rows, tables[0].title)
+        return Table([*points, *tables[0].columns], rows, self._headline([table.title for table in tables]))
+
+    def _headline(self, titles: list[str]) -> str:
+        """Return the title that all simulations have, or else a line for each: they may differ in their rounds."""
+        if len(set(titles)) == 1:
+            return titles[0]
+        return "\n".join(f"{label}: {title}" for label, title in zip(self.labels, titles, strict=True))
 
     def table(self) -> Table:
         """Return a row per simulation, learner and reported round, with what was swept in columns of its own."""
@@ -69,7 +75,7 @@ class Sweep:
         rows: list[list[object]] = []
         measures: list[str] = []
         for k, result in enumerate(self.results):
-            for here in self.rounds or (result.horizon,):
+            for here in sorted({*self.rounds, result.horizon}):
                 table = result.summary(here)
                 measures = table.columns[1:]
                 for name, *values in table.rows:

@@ -91,19 +91,18 @@ class UpperBound(ABC):
 
     def at(self, horizon: float | Sequence[float] | NDArray[Any]) -> float | F64:
         """Return the bound, with constant 1, after that many rounds: a number, or one for each of several horizons."""
-        rounds = np.asarray(horizon)
-        if rounds.ndim == 0:
-            return float(self._value(np.array(_as_horizon(horizon))))
-        values = validation.as_vector(rounds.ravel(), "horizon").reshape(rounds.shape)
-        _as_horizon(values.min())
-        return self._value(values)
+        given = np.asarray(horizon, dtype=object)  # each as the user wrote it, for messages
+        if not given.size:
+            raise InvalidInput("horizon is empty: give a number of rounds, or several")
+        rounds = np.array([as_horizon(each) for each in given.flat]).reshape(given.shape)
+        return self._value(rounds) if given.ndim else float(self._value(rounds))
 
     def conditions(self, horizon: float | None = None) -> tuple[Condition, ...]:
         """Return what the theorem assumes and whether it holds; those on T only if a horizon is given."""
         within = self.largest_variance <= self.variance_bound * (1 + 1e-12)
         return (
             Condition(f"no variance exceeds b = {self.variance_bound:.6g}", within),
-            *self._further_conditions(None if horizon is None else _as_horizon(horizon)),
+            *self._further_conditions(None if horizon is None else as_horizon(horizon)),
         )
 
     def table(self, horizon: float | None = None) -> Table:
@@ -111,16 +110,28 @@ class UpperBound(ABC):
         rows: list[list[object]] = [[q.symbol, q.meaning, q.value] for q in self.quantities]
         rows += [["condition", condition.text, condition.holds] for condition in self.conditions(horizon)]
         if horizon is not None:
-            rows.append(["bound", f"after {horizon:,.0f} rounds, with constant 1", self.at(horizon)])
+            rounds = as_horizon(horizon)
+            rows.append(["bound", f"after {rounds:,.0f} rounds, with constant 1", self.at(rounds)])
         title = f"Theorem {self.theorem} ({self.learner}): O({self.rate}), shown with constant 1"
         return Table(["quantity", "meaning", "value"], rows, title)
 
 
-def _as_horizon(value: object) -> float:
+def as_horizon(value: object) -> float:
+    """Return a number of rounds, at least 1."""
     horizon = validation.as_float(value, "horizon")
     if horizon < 1:
         raise InvalidInput(f"horizon must be at least 1 round, got {horizon:g}")
     return horizon
+
+
+def as_problem(value: object) -> Problem:
+    """Return what a user handed in, if it is a `Problem`."""
+    if not isinstance(value, Problem):
+        raise InvalidInput(
+            f"problem must be a Problem, got {type(value).__name__}; of returns make one with "
+            "returns.problem(risk_aversion), of a distribution draw one with distribution.draw(seed, index)"
+        )
+    return value
 
 
 def as_variance_bound(value: float | None, problem: Problem) -> float:

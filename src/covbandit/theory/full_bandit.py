@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from covbandit.designs import as_design, default_design, n_moments, products
 from covbandit.errors import Unsupported
 from covbandit.problem import Problem
-from covbandit.theory.bound import F64, Condition, Quantity, UpperBound, as_variance_bound, largest_gap
+from covbandit.theory.bound import F64, Condition, Quantity, UpperBound, as_problem, as_variance_bound, largest_gap
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ def full_bandit_bound(
     >>> round(bound.estimation_factor, 5), round(bound.largest_gap, 6), round(bound.exploration_regret, 5)
     (30.63057, 8.42019, 73.50286)
     """
+    problem = as_problem(problem)
     if problem.min_weight is not None or problem.max_weight is not None:
         raise Unsupported(
             "Theorem 5 is about the whole simplex, as MC-ETE is; build the problem without min_weight and max_weight"

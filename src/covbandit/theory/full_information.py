@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from covbandit.problem import Problem
-from covbandit.theory.bound import F64, Condition, Quantity, UpperBound, as_variance_bound, variance_of
+from covbandit.theory.bound import F64, Condition, Quantity, UpperBound, as_problem, as_variance_bound, variance_of
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,7 @@ def full_information_bound(problem: Problem, variance_bound: float | None = None
     >>> bound.conditions(horizon=5)[1]
     Condition(text="T ≥ 1 + Σmax/w*'Σ*w* = 7.24926", holds=False)
     """
+    problem = as_problem(problem)
     return FullInformationBound(
         n_options=problem.n_options,
         risk_aversion=problem.risk_aversion,

@@ -10,6 +10,7 @@ from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
 from covbandit.problem_distribution import ProblemDistribution
+from covbandit.sizes import as_n_options, as_rounds
 
 
 class FullInformationLowerBound(ProblemDistribution):
@@ -40,8 +41,8 @@ class FullInformationLowerBound(ProblemDistribution):
     """
 
     def __init__(self, n_options: int, horizon: int) -> None:
-        self.n_options = validation.as_count(n_options, "n_options", 1)
-        self.horizon = validation.as_count(horizon, "horizon", 1)
+        self.n_options = as_n_options(n_options, 1)
+        self.horizon = as_rounds(horizon)
         if not 2 <= self.n_options <= 18:
             raise InvalidInput(f"n_options must be 2 to 18, where the proof of Theorem 2 holds, got {self.n_options}")
         self.risk_aversion = 1 / sqrt(self.horizon)
@@ -103,8 +104,8 @@ class SemiBanditLowerBound(ProblemDistribution):
     """
 
     def __init__(self, n_options: int, horizon: int, min_weight: float, constant: float | None = None) -> None:
-        d = self.n_options = validation.as_count(n_options, "n_options", 4)
-        self.horizon = validation.as_count(horizon, "horizon", 1)
+        d = self.n_options = as_n_options(n_options, 4)
+        self.horizon = as_rounds(horizon)
         self.min_weight = validation.as_float(min_weight, "min_weight")
         if not 2 / d - 1e-12 <= self.min_weight <= 0.5:
             raise InvalidInput(

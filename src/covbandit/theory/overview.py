@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from covbandit.problem import Problem
 from covbandit.tables import Table
-from covbandit.theory.bound import UpperBound
+from covbandit.theory.bound import UpperBound, as_horizon
 from covbandit.theory.full_bandit import full_bandit_bound
 from covbandit.theory.full_information import full_information_bound
 from covbandit.theory.semi_bandit import semi_bandit_bound
@@ -49,8 +49,9 @@ def bounds_table(
     >>> [row for row in table.rows if row[1] == "bound"][0][2:]
     ['after 10,000 rounds, with constant 1', 2265.444...]
     """
+    rounds = as_horizon(horizon)
     rows: list[list[object]] = []
     for bound in upper_bounds(problem, regularization, variance_bound).values():
-        rows += [[bound.theorem, *row] for row in bound.table(horizon).rows]
-    title = f"Upper bounds of the paper after {horizon:,.0f} rounds. All are O(·): shown with constant 1"
+        rows += [[bound.theorem, *row] for row in bound.table(rounds).rows]
+    title = f"Upper bounds of the paper after {rounds:,.0f} rounds. All are O(·): shown with constant 1"
     return Table(["theorem", "quantity", "meaning", "value"], rows, title)

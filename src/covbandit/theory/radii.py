@@ -25,7 +25,6 @@ by `coverage`, not proved in the paper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import e, log
 from typing import Literal
 
@@ -36,45 +35,13 @@ from covbandit import validation
 from covbandit.designs import n_moments
 from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
-from covbandit.theory.bound import as_variance_bound
+from covbandit.theory.bound import as_problem, as_variance_bound
 from covbandit.theory.full_bandit import design_errors
+from covbandit.theory.radius_forms import Radii, mean_form, unit_covariance_radius
 
 F64 = NDArray[np.float64]
 
 Feedback = Literal["all", "chosen", "total"]
-
-
-@dataclass(frozen=True)
-class Radii:
-    """Confidence radii at one round.
-
-    Attributes
-    ----------
-    t : int
-        The round: one plus the rounds seen.
-    beta : float
-        β_t.
-    covariance : ndarray, d × d
-        g, the radius of each covariance, symmetric; NaN for pairs never seen together.
-    mean_form : ndarray, d × d
-        A with E_t(w)² = w'Aw.
-    covariance_risk : float
-        The lemma's bound on the probability that some covariance is farther off than its radius.
-    mean_risk : float
-        δ_t, the lemma's bound on the probability that a mean is.
-    """
-
-    t: int
-    beta: float
-    covariance: F64
-    mean_form: F64
-    covariance_risk: float
-    mean_risk: float
-
-    def mean(self, weights: ArrayLike) -> F64:
-        """Return E_t(w), the radius of the mean of weights; of each row if several are given."""
-        w = np.asarray(weights, dtype=np.float64)
-        return root_of_form(self.mean_form, np.atleast_2d(w)).reshape(w.shape[:-1])
 
 
 def confidence_term(t: int, n_options: int, feedback: Feedback, regularization: float = 0.5) -> float:
@@ -128,6 +95,7 @@ def full_information_radii(
     >>> radii.covariance[0, 1].round(3).item(), radii.mean(p.optimum().weights).round(3).item()
     (2.393, 0.137)
     """
+    problem = as_problem(problem)
     seen = _as_round(t) - 1
     counts = np.full((problem.n_options, problem.n_options), float(seen))
     beta = confidence_term(t, problem.n_options, "all", regularization)
@@ -170,10 +138,13 @@ def semi_bandit_radii(
     >>> cb.theory.semi_bandit_radii(p, start, t=26).covariance[0, :2].round(2).tolist()
     [22.06, 88.12]
     """
-    d = problem.n_options
-    seen = validation.as_symmetric(counts, "counts", d, problem.options)
-    if (seen < 0).any() or (seen.diagonal() < 1).any():
-        raise InvalidInput("counts must not be negative, and every option must have been seen once at least")
+    d, before = as_problem(problem).n_options, _as_round(t) - 1
+    seen = validation.as_symmetric(counts, "counts", d, problem.options, signed=True)
+    if (seen < 0).any() or (seen > before).any() or (seen.diagonal() < 1).any():
+        raise InvalidInput(
+            f"counts must lie between 0 and t - 1 = {before}, and every option must have been seen once at least; got "
+            f"{seen.min():g} to {seen.max():g}, and {seen.diagonal().min():g} of an option"
+        )
     if (upper is None) != (upper_sum is None):
         raise InvalidInput("give upper and upper_sum together, as Algorithm 2 uses them, or neither")
     beta = confidence_term(t, d, "chosen", regularization)
@@ -219,7 +190,7 @@ def full_bandit_radii(
     4.968
     """
     seen = validation.as_count(rounds, "rounds", 1)
-    d = problem.n_options
+    d = as_problem(problem).n_options
     actions, mean_error, norm = design_errors(problem, design)
     played = seen * len(actions)
     step = played + 1 if t is None else _as_round(t)
@@ -234,7 +205,7 @@ def full_bandit_radii(
         covariance=np.full((d, d), radius),
         mean_form=2 * beta * (1 + regularization) / seen * mean_error,
         covariance_risk=min(1.0, 6 * d**2 / step**2),
-        mean_risk=_delta(step),
+        mean_risk=_risk(step),
     )
 
 
@@ -256,29 +227,8 @@ def _pairwise(
         covariance=bound * unit_covariance_radius(counts, t),
         mean_form=mean_form(beta, regularization, counts, variances, total),
         covariance_risk=min(1.0, 10 * problem.n_options**2 / t**2),
-        mean_risk=_delta(t),
+        mean_risk=_risk(t),
     )
-
-
-def mean_form(beta: float, regularization: float, counts: F64, variances: F64, total: F64) -> F64:
-    """Return A with E(w)² = w'Aw, from variances [..., d] and the sum of covariances over the rounds [..., d, d]."""
-    alone = counts.diagonal()
-    ridge = (regularization * variances * alone)[..., None] * np.eye(len(alone))
-    return np.asarray(2 * beta * (ridge + total) / np.outer(alone, alone))
-
-
-def root_of_form(form: F64, weights: F64) -> F64:
-    """Return √(w'Aw) for each A [..., d, d] and each row w [k, d]; 0 where the radicand is negative."""
-    return np.asarray(np.sqrt(np.maximum(np.einsum("ki,...ij,kj->...k", weights, form, weights), 0)))
-
-
-def unit_covariance_radius(counts: F64, t: int) -> F64:
-    """Return g for b = 1, made symmetric, which changes no quadratic form; NaN for pairs never seen."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = 3 * log(t) / counts
-        centring = log(t) / np.sqrt(counts * counts.diagonal())  # 1/√(N_ij N_jj)
-    centring = (np.sqrt(48) + np.sqrt(36)) / 2 * (centring + centring.T)
-    return np.where(counts > 0, 16 * np.maximum(ratio, np.sqrt(ratio)) + centring, np.nan)
 
 
 def _beta(t: int, unions: int, dimension: int, regularization: float) -> float:
@@ -287,6 +237,11 @@ def _beta(t: int, unions: int, dimension: int, regularization: float) -> float:
 
 def _delta(t: int) -> float:
     return 1 / (t * log(t) ** 2)
+
+
+def _risk(t: int) -> float:
+    """Return δ_t as a probability; the formula is above 1 at t = 2."""
+    return min(1.0, _delta(t))
 
 
 def _as_round(value: object) -> int:

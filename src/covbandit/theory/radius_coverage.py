@@ -6,29 +6,20 @@ Rewards are Gaussian. Nothing is learned here: what is seen follows a schedule t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from covbandit import validation
 from covbandit.designs import default_design, products
 from covbandit.errors import InvalidInput
 from covbandit.kernels.sampling import covariance_factor
 from covbandit.problem import Problem
-from covbandit.tables import Table
-from covbandit.theory.bound import as_variance_bound
+from covbandit.theory.bound import as_problem, as_variance_bound
+from covbandit.theory.coverage_result import Coverage, RadiusCoverage
 from covbandit.theory.full_bandit import total_variances
-from covbandit.theory.radii import (
-    Feedback,
-    full_bandit_radii,
-    full_information_radii,
-    mean_form,
-    root_of_form,
-    semi_bandit_radii,
-    unit_covariance_radius,
-)
+from covbandit.theory.radii import Feedback, full_bandit_radii, full_information_radii, semi_bandit_radii
+from covbandit.theory.radius_forms import mean_form, root_of_form, unit_covariance_radius
 
 F64 = NDArray[np.float64]
 
@@ -37,72 +28,6 @@ _BLOCK_NUMBERS = 1 << 20  # rewards in memory at a time
 COVARIANCE = "g"
 MEAN = "E"
 MEAN_OF_MC_UCB = "E of MC-UCB"
-
-
-@dataclass(frozen=True)
-class RadiusCoverage:
-    """How one radius did after one number of rounds.
-
-    Attributes
-    ----------
-    radius : str
-        "g" of the covariances; "E" of the means, which rests on the true covariance; "E of MC-UCB", which rests on the
-        upper estimates of Algorithm 2.
-    rounds : int
-        How many rounds were seen (exploration rounds, for totals).
-    t : int
-        The round at which the radius is taken.
-    replications, misses : int
-        In how many samples some error exceeded its radius.
-    allowed : float
-        The share of misses that the lemma allows.
-    narrowest, widest : float
-        The radius in multiples of the 95 % quantile of the error it covers, for the entry, or the weights, where this
-        is smallest and largest. NaN if nothing varies.
-    """
-
-    radius: str
-    rounds: int
-    t: int
-    replications: int
-    misses: int
-    allowed: float
-    narrowest: float
-    widest: float
-
-    @property
-    def at_most(self) -> float:
-        """The largest share of misses that is compatible with what was seen (95 %, one-sided)."""
-        if self.misses == self.replications:
-            return 1.0
-        return float(betaincinv(self.misses + 1, self.replications - self.misses, 0.95))
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """What `coverage` measured: one entry of `radii` per radius and number of rounds."""
-
-    feedback: str
-    replications: int
-    seed: int
-    radii: tuple[RadiusCoverage, ...]
-
-    def table(self) -> Table:
-        """Return one row per radius and number of rounds."""
-        rows = [
-            [r.radius, r.rounds, r.t, r.misses, r.at_most, r.allowed, r.narrowest, r.widest]
-            for r in sorted(self.radii, key=lambda r: r.radius)
-        ]
-        unit = "exploration rounds" if self.feedback == "total" else "rounds"
-        return Table(
-            ["radius", unit, "t", "misses", "miss share ≤", "allowed", "narrowest", "widest"],
-            rows,
-            f'Radii for feedback "{self.feedback}", {self.replications:,} samples, seed {self.seed}; '
-            "widths in multiples of the 95 % quantile of the error",
-        )
-
-    def __str__(self) -> str:
-        return str(self.table())
 
 
 def coverage(
@@ -155,6 +80,7 @@ def coverage(
     """
     if feedback not in ("all", "chosen", "total"):
         raise InvalidInput(f'feedback must be "all", "chosen" or "total", got {feedback!r}')
+    problem = as_problem(problem)
     replications = validation.as_count(replications, "replications", 2)
     bound = as_variance_bound(variance_bound, problem)
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(validation.as_count(seed, "seed"))))
@@ -317,7 +243,11 @@ def _supports(
 
 
 def _as_rounds(value: Sequence[int] | None, default: Sequence[int], least: int) -> list[int]:
-    rounds = sorted({validation.as_count(n, "rounds", least) for n in (default if value is None else value)})
+    try:
+        wanted = list(default if value is None else value)
+    except TypeError:
+        raise InvalidInput(f"rounds must be a list of whole numbers, got {value!r}") from None
+    rounds = sorted({validation.as_count(n, "rounds", least) for n in wanted})
     if not rounds:
         raise InvalidInput("rounds is empty: say after how many rounds to look")
     return rounds

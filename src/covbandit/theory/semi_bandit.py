@@ -11,7 +11,7 @@ import numpy as np
 from covbandit import validation
 from covbandit.errors import Unsupported
 from covbandit.problem import Problem
-from covbandit.theory.bound import F64, Condition, Quantity, UpperBound, as_variance_bound, largest_gap
+from covbandit.theory.bound import F64, Condition, Quantity, UpperBound, as_problem, as_variance_bound, largest_gap
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ def semi_bandit_bound(
     >>> bound.positive_covariance, round(bound.regularization_factor, 6), round(bound.at(100_000))
     (5.0, 3.147918, 80932)
     """
+    problem = as_problem(problem)
     if problem.max_weight is not None:
         raise Unsupported("Theorem 3 has no max_weight: MC-UCB must be able to choose any option alone; leave it out")
     return SemiBanditBound(
