@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import covbandit as cb
-from covbandit.errors import InvalidInput
+from covbandit.errors import InvalidInput, StateFileError
 from covbandit.simulation.campaign import Task, Watcher, run_tasks
 from covbandit.simulation.journal import Journal
+from covbandit.simulation.locking import holding
 from covbandit.simulation.plan import as_plan
 
 
@@ -85,16 +89,45 @@ def test_damaged_results_are_computed_again_and_say_so(tmp_path: Path) -> None:
     assert np.array_equal(cb.SimulationResult.load(file).regret, whole.regret)
 
 
+def test_what_killed_processes_left_behind_is_cleared_away(tmp_path: Path) -> None:
+    """One was killed while it saved, one after it had saved and before it removed its journal."""
+    three, five = _task(), _task(replications=5)
+    whole = run_tasks([five], tmp_path / "elsewhere")["one"]
+    run_tasks([three], tmp_path)
+    journal = three.file(tmp_path).with_suffix(".journal")
+    with Journal(journal, three.plan) as kept:
+        for replication in whole.split()[:3]:
+            kept.add(replication)
+    torn = tmp_path / f".{three.file(tmp_path).name}.a1b2c3d4"
+    torn.write_bytes(b"half")
+    run_tasks([three], tmp_path)
+    assert not torn.exists()
+    assert not journal.exists()
+    with Journal(journal, three.plan) as kept:  # more than was saved: it stays, to be continued
+        kept.add(whole.split()[4])
+    run_tasks([three], tmp_path)
+    assert journal.exists()
+    assert np.array_equal(run_tasks([five], tmp_path)["one"].regret, whole.regret)
+    assert not journal.exists()
+
+
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="two simulations are called 'one'"):
         run_tasks([_task(), _task()], tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInput, match=r"cannot write to .*file"):
+    with pytest.raises(StateFileError, match=r"cannot write to .*file"):
         run_tasks([_task()], tmp_path / "file")
 
-    class Second(Watcher):
-        def begun(self, task: Task) -> None:
-            run_tasks([_task("two")], tmp_path)
 
-    with pytest.raises(InvalidInput, match="another process is writing to"):
-        run_tasks([_task()], tmp_path, watcher=Second())
+def test_a_folder_is_held_by_one_process_and_as_often_as_it_likes(tmp_path: Path) -> None:
+    code = "import sys; from covbandit.simulation.locking import holding\nwith holding(sys.argv[1]): print('mine')"
+
+    def other() -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+
+    with holding(tmp_path):
+        run_tasks([_task()], tmp_path)
+        assert "another process is writing to" in other().stderr  # still: what was called has not let it go
+        with ThreadPoolExecutor(1) as pool, pytest.raises(InvalidInput, match="another process is writing to"):
+            pool.submit(run_tasks, [_task("two")], tmp_path).result()
+    assert other().stdout == "mine\n"

@@ -82,11 +82,9 @@ def test_a_worker_killed_in_the_middle_loses_nothing_but_time(
     assert np.array_equal(there.regret, here.regret)
 
 
-def test_nobody_at_the_address() -> None:
-    with (
-        pytest.raises(Unreachable, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"),
-        dask_workers("tcp://127.0.0.1:9"),
-    ):
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "garbage", "tcp://127.0.0.1", "tcp://127.0.0.1:port", ""])
+def test_nobody_at_the_address(address: str) -> None:
+    with pytest.raises(Unreachable, match=f"no Dask scheduler answers at {address!r}"), dask_workers(address):
         pass
 
 

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
+import covbandit as cb
 from covbandit.reproduction import Reproduction
+from covbandit.reproduction.figures import draw_sweep, figure_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -21,6 +23,20 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: 
 @pytest.fixture(scope="module")
 def out(reproduced: tuple[Reproduction, object]) -> Path:
     return reproduced[0].out
+
+
+def test_every_logarithmic_axis_has_numbers_on_it(
+    reproduced: tuple[Reproduction, dict[str, cb.SimulationResult]],
+) -> None:
+    """Also where all values lie between two powers of ten."""
+    reproduction, results = reproduced
+    for sweep in reproduction.experiments.sweeps:
+        with figure_of(4.3, 4.1) as (figure, (ax,)):
+            draw_sweep(sweep, results, ax)
+            figure.draw_without_rendering()
+            low, high = ax.get_ylim()
+            labels = [text.get_text() for text in ax.get_yticklabels() if low <= text.get_position()[1] <= high]
+        assert len([label for label in labels if label]) >= 2, sweep.name
 
 
 def test_html_is_one_file_that_needs_nothing_else(out: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -81,7 +82,7 @@ def test_the_users_own_file_of_funds(tmp_path: Path, command_line: Run) -> None:
     [
         (["sixth-panel"], "error: no panel 'sixth-panel'"),
         (["fb-synthetic", "fb-synth"], "error: no panel 'fb-synth' (did you mean fb-synthetic?)"),
-        (["--horizon", "5"], "at least 20 rounds and 2 replications to judge by, got 5"),
+        (["--horizon", "5"], "at least 20 rounds to judge by, got 5"),
         (["--seed", "-1", "--quick"], "error: seed must be at least 0, got -1"),
         (["--workers", "0", "--quick"], "error: workers must be at least 1, got 0"),
         (["--quick", "--full"], "error: --quick and --full contradict each other"),
@@ -123,9 +124,38 @@ def test_ctrl_c_keeps_replications_and_the_same_command_continues(tmp_path: Path
     assert (result.at("MC-Empirical") == fresh.at("MC-Empirical")).all()
 
 
+def test_ctrl_c_while_figures_are_drawn_is_told_in_one_line(tmp_path: Path) -> None:
+    arguments = ["reproduce", "fi", "--horizon", "100", "--replications", "3", "--out", str(tmp_path)]
+    for delay in (0.0, 0.7):
+        shutil.rmtree(tmp_path / "figures", ignore_errors=True)
+        with subprocess.Popen(
+            [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        ) as child:
+            while not (tmp_path / "figures").exists():
+                assert child.poll() is None
+                time.sleep(0.01)
+            time.sleep(delay)
+            os.killpg(child.pid, signal.SIGINT)  # as a terminal does: all processes of the group
+            _, told = child.communicate(timeout=60)
+        assert child.returncode == 130
+        assert (
+            told.splitlines()[-1] == "interrupted: all that was finished is kept; the same command continues from there"
+        )
+        assert "Traceback" not in told
+    assert "results found" in covbandit(*arguments).stderr
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path, command_line: Run) -> None:
+    (tmp_path / "figures").write_text("a file")
+    arguments = ["reproduce", "fi-synthetic", "--horizon", "100", "--replications", "3", "--out", str(tmp_path)]
+    status, _, told = command_line(*arguments)
+    assert status == 2
+    assert told.splitlines()[-1].startswith(f"error: cannot write to {tmp_path / 'figures'}: ")
+
+
 def test_killed_ten_times_it_ends_with_the_same_bits(tmp_path: Path) -> None:
-    names, scale = ["fi-synthetic", "fb-synthetic"], Scale(dict.fromkeys(NORMAL.horizons, 30_000), 30)
-    arguments = ["reproduce", *names, "--horizon", "30000", "--replications", "30", "--workers", "1"]
+    names, scale = ["fi-synthetic", "fb-synthetic"], Scale(dict.fromkeys(NORMAL.horizons, 30_000), 80)
+    arguments = ["reproduce", *names, "--horizon", "30000", "--replications", "80", "--workers", "1"]
     rng = np.random.default_rng(9)
     out = tmp_path / "killed"
     kills = 0
@@ -136,7 +166,7 @@ def test_killed_ten_times_it_ends_with_the_same_bits(tmp_path: Path) -> None:
         ) as child:
             while child.poll() is None and _kept(out) == before and kill % 3:  # every third while it starts
                 time.sleep(0.01)
-            time.sleep(float(rng.uniform(0, 0.3 if kill % 3 else 3)))
+            time.sleep(float(rng.uniform(0, 0.2 if kill % 3 else 1)))
             if child.poll() is None:
                 os.kill(child.pid, signal.SIGKILL)
                 kills += 1

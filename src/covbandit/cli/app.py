@@ -59,7 +59,7 @@ def reproduce(
     panels: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PANEL]...",
+            metavar="PANEL",
             help="Which; all by default. Panels are fi, sb, fb (full information, semi-bandit, full bandit), then "
             "-synthetic or -etf, at the ρ of the paper's figure; -rho10 or -rho0.1 after that is the other ρ. "
             "fi-correlation … are sweeps over the correlation, fi-lower-bound … hard instances. fi alone is all that "
@@ -70,7 +70,7 @@ def reproduce(
         bool, typer.Option("--quick", help="A look in half a minute: 20 replications of 10,000 rounds, for sb 500.")
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="1,000,000 rounds, for sb 100,000: within the hour or so on two cores.")
+        bool, typer.Option("--full", help="1,000,000 rounds, for sb 100,000: about forty minutes on two cores.")
     ] = False,
     horizon: Annotated[
         int | None, typer.Option(help="Rounds per replication; by default 100,000, for sb 3,000.")
@@ -185,8 +185,9 @@ def bounds(
 def _telling_how_to_continue() -> Iterator[None]:
     try:
         yield
-    except Interrupted as stopped:  # caught here, since typer ends on any KeyboardInterrupt without a word
-        typer.echo(f"\n{stopped}", err=True)
+    except KeyboardInterrupt as stopped:  # caught here, since typer ends on any of them without a word
+        kept = "interrupted: all that was finished is kept; the same command continues from there"
+        typer.echo(f"\n{stopped if isinstance(stopped, Interrupted) else kept}", err=True)
         raise typer.Exit(130) from None
 
 

@@ -20,6 +20,7 @@ from covbandit.errors import InvalidInput
 from covbandit.reproduction import FULL, NORMAL, QUICK, Reproduction, Scale, experiments_named
 from covbandit.reproduction.claims import Claim
 from covbandit.reproduction.content import Report
+from covbandit.simulation.locking import holding
 from covbandit.validation import as_count
 
 _STYLES = {"holds": "green", "does not hold": "red", "undecided": "dim"}
@@ -54,20 +55,20 @@ def run(options: Options) -> None:
     who = crew(options.workers, options.dask)
     console, notes = Console(), Console(stderr=True)
     begun = time.monotonic()
-    with who as workers:
+    with who as workers, holding(reproduction.results_folder):
         if options.dask is None:
-            compiled = compile_kernels(notes)
+            compiled = compile_kernels(notes, most_processes=options.workers)
             if compiled > 2:
                 notes.print(f"kernels compiled in {compiled:.1f} s; later runs find them in the cache")
         with TerminalWatcher(reproduction.tasks(), notes) as watcher:
             results = reproduction.simulate(workers, watcher)
-    replaced = reproduction.replaces()
-    if replaced:
-        notes.print(
-            f"note: the report of `{replaced}` is replaced; its results are kept", soft_wrap=True, highlight=False
-        )
-    with notes.status("drawing figures and writing the report"):
-        report = reproduction.write(results, processes=min(os.cpu_count() or 1, 8))
+        replaced = reproduction.replaces()
+        if replaced:
+            notes.print(
+                f"note: the report of `{replaced}` is replaced; its results are kept", soft_wrap=True, highlight=False
+            )
+        with notes.status("drawing figures and writing the report"):
+            report = reproduction.write(results, processes=min(options.workers or os.cpu_count() or 1, 8))
     _print(console, report)
     console.print(f"{options.out / 'report.html'}", soft_wrap=True, highlight=False)
     notes.print(f"done in {as_duration(time.monotonic() - begun)}")
@@ -120,7 +121,7 @@ def _print_claims(console: Console, heading: str, claims: list[Claim]) -> None:
     shown = RichTable(header_style="bold", box=None)
     shown.add_column("where")
     shown.add_column(heading)
-    shown.add_column("verdict", no_wrap=True)
+    shown.add_column("verdict", max_width=22)
     for claim in claims:
         verdict = claim.short_verdict
         shown.add_row(claim.source, claim.statement, Text(verdict, style=_STYLES.get(verdict, "yellow")))

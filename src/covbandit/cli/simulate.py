@@ -10,6 +10,7 @@ from covbandit.cli.crew import crew
 from covbandit.cli.printing import print_table
 from covbandit.cli.progress import TerminalWatcher
 from covbandit.cli.warmup import compile_kernels
+from covbandit.simulation.locking import holding
 from covbandit.specifications import load
 
 
@@ -34,13 +35,13 @@ def run(
         console.print(f"learners: {'; '.join(specification.learners)}", soft_wrap=True, highlight=False, markup=False)
         return
     folder = out if out is not None else Path(f"{specification.name}-results")
-    with who as executor:
+    with who as executor, holding(folder):
         if dask is None:
-            compile_kernels(notes)
+            compile_kernels(notes, most_processes=workers)
         with TerminalWatcher(specification.tasks(), notes) as watcher:
             sweep = specification.run(folder, executor, watcher)
+        files, remarks = sweep.write(folder)
     print_table(console, sweep.summary())
-    files, remarks = sweep.write(folder)
     for file in files:
         console.print(str(file), soft_wrap=True, highlight=False, markup=False)
     for remark in remarks:

@@ -25,7 +25,7 @@ _ROOMS_THAT_CALL_KERNELS = ("maximization", "learners", "environments", "simulat
 _MOST_PROCESSES = 8
 
 
-def compile_kernels(console: Console, everything: bool = False) -> float:
+def compile_kernels(console: Console, everything: bool = False, most_processes: int | None = None) -> float:
     """Compile what simulations need, or everything; show progress while it takes time; return the seconds it took.
 
     Numba compiles on one core only. Where much is missing in the cache, processes share the work; should they fail,
@@ -36,7 +36,7 @@ def compile_kernels(console: Console, everything: bool = False) -> float:
         _import_rooms()
         names = names_of_kernels(everything)
         missing = names_not_cached(names)
-        processes = min(os.cpu_count() or 1, len(missing), _MOST_PROCESSES)
+        processes = min(most_processes or os.cpu_count() or 1, len(missing), _MOST_PROCESSES)
         if processes > 1:
             _compile_together(missing, processes, status)
         for k, name in enumerate(names, 1):

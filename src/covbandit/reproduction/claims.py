@@ -131,15 +131,15 @@ def below(interval: Interval, threshold: float) -> bool | None:
 def pays_more(condition: str, result: SimulationResult, other: str, than: str, times: float = 1.0) -> Case:
     """Decide whether one learner's regret at the horizon is more than so many times another's."""
     ratio = result.ratio(other, than)
-    rule = f"regret of {other} over {than}, T = {result.horizon:,}: paired 95 % interval above {times:g}"
-    return Case(condition, rule, ratio, above(ratio, times))
+    rule = f"regret of {other} over {than}: paired 95 % interval above {times:g}"
+    return Case(_at_the_horizon(condition, result), rule, ratio, above(ratio, times))
 
 
 def grows_less(condition: str, result: SimulationResult, learner: str, exponent: float, shown: str) -> Case:
     """Decide whether a learner's regret grows more slowly than T to some exponent: its slope in the last decade."""
     slope = _last_slope(result, learner)
     rule = f"{_slope_in_words(result, learner)}: 95 % interval below {shown}"
-    return Case(condition, rule, slope, below(slope, exponent))
+    return Case(_at_the_horizon(condition, result), rule, slope, below(slope, exponent))
 
 
 def grows_like(condition: str, result: SimulationResult, learner: str, bound: UpperBound) -> Case:
@@ -159,7 +159,12 @@ def grows_like(condition: str, result: SimulationResult, learner: str, bound: Up
         f"{_slope_in_words(result, learner)}: 95 % interval below {allowed:.3f}, the bound's own slope there; "
         f"if above, undecided while regret is below the bound with constant 1, {limits[1]:,.0f}"
     )
-    return Case(f"{condition}, T = {late:,}", rule, slope, holds)
+    return Case(_at_the_horizon(condition, result), rule, slope, holds)
+
+
+def _at_the_horizon(condition: str, result: SimulationResult) -> str:
+    """Return a condition with its horizon, on which a ratio or a slope may depend as much as on all else."""
+    return f"{condition}, T = {result.horizon:,}"
 
 
 def _last_slope(result: SimulationResult, learner: str) -> Interval:

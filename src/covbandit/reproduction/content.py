@@ -11,7 +11,8 @@ from covbandit.problem import Problem
 from covbandit.reproduction.claims import Claim
 from covbandit.reproduction.experiments import CORRELATIONS, SWEPT, Experiments, Sweep
 from covbandit.reproduction.panels import MIN_WEIGHT, PAPERS_RHO, SETTINGS, Instance, Panel
-from covbandit.reproduction.statements import bound_at_correlations, bound_of
+from covbandit.reproduction.remarks import bound_at_correlations
+from covbandit.reproduction.theorems import bound_of
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.statistics import visible_width
 from covbandit.tables import Table, as_text
@@ -46,6 +47,7 @@ class PanelSection:
 
     panel: Panel
     summary: Table
+    ratios: Table
     slopes: Table
     bound: Table
     parameters: Table
@@ -54,7 +56,7 @@ class PanelSection:
     @property
     def tables(self) -> tuple[Table, ...]:
         """All tables, in their order."""
-        return self.summary, self.slopes, self.bound, self.parameters
+        return self.summary, self.ratios, self.slopes, self.bound, self.parameters
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,26 @@ class Report:
 def panel_section(panel: Panel, result: SimulationResult, svg: str) -> PanelSection:
     """Return a panel's tables."""
     return PanelSection(
-        panel, result.summary(), result.slopes(), _against_bound(panel, result), _parameters(result), svg
+        panel,
+        result.summary(),
+        _ratios(result),
+        result.slopes(),
+        _against_bound(panel, result),
+        _parameters(result),
+        svg,
     )
+
+
+def _ratios(result: SimulationResult) -> Table:
+    """Return every learner's regret relative to the paper's, decade by decade: who is better may depend on when."""
+    first, *others = result.learners
+    rounds = _decade_ends(result)
+    rows = [[name, *(str(result.ratio(name, first, t)) for t in rounds)] for name in others]
+    return Table(["learner", *(f"{t:,} rounds" for t in rounds)], rows, f"Regret in multiples of {first}'s")
+
+
+def _decade_ends(result: SimulationResult) -> list[int]:
+    return [early for early, _ in result.decades()[::-1] if early > 1] + [result.horizon]
 
 
 def _parameters(result: SimulationResult) -> Table:
@@ -131,7 +151,7 @@ def _against_bound(panel: Panel, result: SimulationResult) -> Table:
     bound = bound_of(panel.setting, panel.problem())
     learner = result.learners[0]
     rows = []
-    for rounds in [early for early, _ in result.decades()[::-1] if early > 1] + [result.horizon]:
+    for rounds in _decade_ends(result):
         paid, limit = float(result.at(learner, rounds).mean()), float(bound.at(rounds))
         rows.append([rounds, paid, limit, paid / limit])
     title = f"{learner} against {bound.label}"
@@ -150,7 +170,7 @@ def sweep_section(sweep: Sweep, results: Mapping[str, SimulationResult], svg: st
             cells.append(f"{as_text(float(values.mean()))} ± {as_text(visible_width(values))}")
         rows.append([*cells, float(limit)])
     count = len(results[sweep.point(0.0)].replications)
-    title = f"Regret after {horizon:,} rounds at each correlation, {count} replications, ± 95 %"
+    title = f"{sweep.title.replace('$', '')}: regret after {horizon:,} rounds, {count} replications, ± 95 %"
     columns = ["correlation", *SWEPT[sweep.setting], "bound, constant 1"]
     return SweepSection(sweep, Table(columns, rows, title, align_right=True), svg)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from covbandit import problems
@@ -28,10 +28,14 @@ from covbandit.reproduction.panels import (
     all_panels,
     instance_of,
 )
+from covbandit.simulation import SimulationResult
 from covbandit.simulation.campaign import Task
 from covbandit.simulation.plan import as_plan
 from covbandit.specifications.mistakes import likeliest
 from covbandit.theory import FullInformationLowerBound, SemiBanditLowerBound
+
+Results = Mapping[str, SimulationResult]
+"""Finished simulations, by their names."""
 
 CORRELATIONS = (-0.25, -0.2, -0.1, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Off-diagonal entries of the synthetic Σ* over the whole range in which it is positive semi-definite."""
@@ -211,6 +215,10 @@ class Experiments:
         for hard in self.hard:
             tasks += hard.tasks(scale, seed)
         return tasks
+
+    def played(self, setting: Setting, results: Results) -> Iterator[tuple[Panel, SimulationResult]]:
+        """Give the panels of a setting with their results."""
+        return ((panel, results[panel.name]) for panel in self.panels if panel.setting == setting)
 
     @property
     def instances(self) -> list[Instance]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import re
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -15,7 +16,7 @@ import numpy as np
 
 from covbandit.reproduction.experiments import CORRELATIONS, SWEPT, Sweep
 from covbandit.reproduction.panels import Panel, role
-from covbandit.reproduction.statements import bound_at_correlations
+from covbandit.reproduction.remarks import bound_at_correlations
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.plotting import COLOURS, GRID, MARKERS, MUTED, Style, plot_regret, save_figure
 from covbandit.simulation.statistics import half_width
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _INK = "#1f2328"
 _OURS = "#882255"
 _FORMATS = (".png", ".svg", ".pdf")
+_TWO_POWERS = 100  # a log axis over less may contain a single power of ten
 _SETTINGS = {
     "axes.edgecolor": _INK,
     "axes.labelcolor": _INK,
@@ -48,10 +50,18 @@ def draw_all(drawings: Sequence[Drawing], processes: int = 1) -> list[str]:
     """Make drawings, in several processes if wished; return them for a page, in order."""
     if processes > 1 and len(drawings) > 1:
         with suppress(BrokenProcessPool):  # without them it takes longer, no more
-            context = multiprocessing.get_context("spawn")
-            with ProcessPoolExecutor(min(processes, len(drawings)), context) as pool:
-                return [future.result() for future in [pool.submit(draw, *given) for draw, given in drawings]]
+            return _draw_together(drawings, min(processes, len(drawings)))
     return [draw(*given) for draw, given in drawings]
+
+
+def _draw_together(drawings: Sequence[Drawing], processes: int) -> list[str]:
+    # Ctrl-C reaches the whole group; whoever started these processes ends them.
+    ignoring = (signal.SIGINT, signal.SIG_IGN)
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), signal.signal, ignoring)
+    try:
+        return [future.result() for future in [pool.submit(draw, *given) for draw, given in drawings]]
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def styles_of(result: SimulationResult) -> dict[str, Style]:
@@ -122,20 +132,24 @@ def draw_sweep(sweep: Sweep, results: Mapping[str, SimulationResult], ax: Axes) 
 
 
 def _finish(ax: Axes) -> None:
-    from matplotlib.ticker import NullLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     # Below the axes, where no curve can run through it.
     ax.legend(
         frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2, handlelength=2.6
     )
-    ax.yaxis.set_minor_locator(NullLocator())  # between powers of ten they tell little and take long to draw
-    ax.xaxis.set_minor_locator(NullLocator())
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        axis.set_minor_locator(NullLocator())  # between powers of ten they tell little and take long to draw
+        if axis.get_scale() == "log" and high < _TWO_POWERS * low:  # but there may be one of those, or none
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
 
 
 def write_overview(panels: Sequence[Panel], results: Mapping[str, SimulationResult], folder: Path, name: str) -> str:
     """Write several panels as one figure, three in a row, like the paper's; return it as SVG for a page."""
-    rows = -(-len(panels) // 3)
-    with figure_of(13, 4.2 * rows, rows, 3) as (figure, axes):
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    with figure_of(13 * columns / 3, 4.2 * rows, rows, columns) as (figure, axes):
         for panel, ax in zip(panels, axes, strict=False):
             draw_panel(panel, results[panel.name], ax)
         for ax in axes[len(panels) :]:

@@ -110,6 +110,13 @@ class Panel:
         """As above the figure."""
         return f"{SETTINGS[self.setting]}, {self.instance.title}, $ρ={self.risk_aversion:g}$"
 
+    def condition(self, note: str = "") -> str:
+        """Return under which conditions its measurements stand, for verdicts."""
+        instance = {"synthetic": "synthetic", "etf": "funds"}[self.instance.name]
+        text = f"{instance}, ρ = {self.risk_aversion:g}"
+        text += "" if self.papers else " (not in the paper's figure)"
+        return f"{text}, {note}" if note else text
+
     def problem(self) -> Problem:
         """Return the problem."""
         return self.instance.problem(self.risk_aversion, MIN_WEIGHT if self.setting == "sb" else None)

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from covbandit.atomic import replacing
+from covbandit.atomic import as_folder, replacing
 from covbandit.errors import InvalidInput
 from covbandit.reproduction.claims import Claim
 from covbandit.reproduction.content import Report, instance_section, panel_section, radius_tables, sweep_section
@@ -50,12 +50,12 @@ class Reproduction:
     command: str = "covbandit reproduce"
 
     def __post_init__(self) -> None:
-        shortest = min(self.scale.horizons.values())
-        if shortest < 20 or self.scale.replications < 2:
-            raise InvalidInput(
-                "a reproduction needs at least 20 rounds and 2 replications to judge by, got "
-                f"{shortest} and {self.scale.replications}"
-            )
+        for what, least, got in (
+            ("rounds", 20, min(self.scale.horizons.values())),
+            ("replications", 2, self.scale.replications),
+        ):
+            if got < least:
+                raise InvalidInput(f"a reproduction needs at least {least} {what} to judge by, got {got}")
 
     def tasks(self) -> list[Task]:
         """Return all simulations."""
@@ -106,8 +106,7 @@ class Reproduction:
 
     def _drawings(self, results: Mapping[str, SimulationResult]) -> list[Drawing]:
         """Return the figures to be drawn: those of panels and sweeps in their order, then several panels in one."""
-        folder = self.out / "figures"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = as_folder(self.out / "figures")
         drawings: list[Drawing] = [
             (write_panel, (panel, results[panel.name], folder)) for panel in self.experiments.panels
         ]

@@ -8,15 +8,15 @@ files of their own, and what was computed with the old ones stays.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from covbandit.errors import Interrupted, InvalidInput, StateFileError
-from covbandit.simulation.journal import specification_in
-from covbandit.simulation.locking import hold
+from covbandit.simulation.journal import Journal, specification_in
+from covbandit.simulation.locking import holding
 from covbandit.simulation.plan import Plan, difference
 from covbandit.simulation.result import SimulationResult
 from covbandit.simulation.run import run_plan
@@ -89,7 +89,9 @@ def run_tasks(
     if repeated:
         raise InvalidInput(f"two simulations are called {min(repeated)!r}; their files would be the same")
     results = {}
-    with _held(folder):
+    with holding(folder):
+        for stale in folder.glob(".*.npz.????????"):  # begun by a process that was killed
+            stale.unlink(missing_ok=True)
         for task in tasks:
             watcher.begun(task)
             results[task.name] = _run_task(task, folder, workers, watcher)
@@ -102,6 +104,7 @@ def _run_task(task: Task, folder: Path, workers: int | Executor | None, watcher:
     journal = file.with_suffix(".journal")
     earlier = _load(task, file, watcher)
     if earlier is not None and set(range(task.replications)) <= set(earlier.replications.tolist()):
+        _drop_if_saved(journal, task.plan, earlier)
         watcher.played(task, task.rounds)
         return earlier.select(range(task.replications))
     if earlier is None and not journal.exists():
@@ -120,6 +123,15 @@ def _run_task(task: Task, folder: Path, workers: int | Executor | None, watcher:
     result.save(file)
     journal.unlink(missing_ok=True)
     return result
+
+
+def _drop_if_saved(journal: Path, plan: Plan, saved: SimulationResult) -> None:
+    """Remove a journal, left by a process that was killed after saving, unless it holds more than was saved."""
+    if journal.exists():
+        with Journal(journal, plan) as kept:
+            more = set(kept.done) - set(saved.replications.tolist())
+        if not more:
+            journal.unlink(missing_ok=True)
 
 
 def _load(task: Task, file: Path, watcher: Watcher) -> SimulationResult | None:
@@ -142,16 +154,3 @@ def _note_other_settings(task: Task, folder: Path, watcher: Watcher) -> None:
             differs = difference(before, task.plan.specification()) or "the software has changed"
             watcher.note(f"other settings than before: {differs}; a new run, what was computed before is kept", task)
             return
-
-
-@contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    """Keep other processes from working in the folder at the same time."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w")
-    except OSError as error:
-        raise InvalidInput(f"cannot write to {folder}: {error.strerror or error}") from None
-    with lock:
-        hold(lock, str(folder))
-        yield
