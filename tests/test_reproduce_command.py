@@ -126,7 +126,7 @@ def test_ctrl_c_keeps_replications_and_the_same_command_continues(tmp_path: Path
 
 def test_ctrl_c_while_figures_are_drawn_is_told_in_one_line(tmp_path: Path) -> None:
     arguments = ["reproduce", "fi", "--horizon", "100", "--replications", "3", "--out", str(tmp_path)]
-    for delay in (0.0, 0.7):
+    for delay in (0.0, 0.1, 0.3, 0.6):
         shutil.rmtree(tmp_path / "figures", ignore_errors=True)
         with subprocess.Popen(
             [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
-import signal
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -20,6 +19,7 @@ from covbandit.kernels.compilation import (
     names_not_cached,
     names_of_kernels,
 )
+from covbandit.spawning import out_of_reach_of_ctrl_c
 
 _ROOMS_THAT_CALL_KERNELS = ("maximization", "learners", "environments", "simulation")
 _MOST_PROCESSES = 8
@@ -46,9 +46,10 @@ def compile_kernels(console: Console, everything: bool = False, most_processes: 
 
 
 def _compile_together(missing: list[str], processes: int, status: Status) -> None:
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), initializer=_start_process)
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), initializer=_import_rooms)
     try:
-        futures = {pool.submit(compile_for_cache, name): name for name in missing}
+        with out_of_reach_of_ctrl_c():
+            futures = {pool.submit(compile_for_cache, name): name for name in missing}
         for k, future in enumerate(as_completed(futures), 1):  # whatever failed is done again, and reported, by us
             _show(status, k, len(missing), futures[future])
     except BrokenProcessPool:
@@ -59,11 +60,6 @@ def _compile_together(missing: list[str], processes: int, status: Status) -> Non
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _start_process() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; whoever started this one ends it
-    _import_rooms()
 
 
 def _show(status: Status, k: int, count: int, name: str) -> None:

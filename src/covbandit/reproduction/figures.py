@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import re
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -20,6 +19,7 @@ from covbandit.reproduction.remarks import bound_at_correlations
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.plotting import COLOURS, GRID, MARKERS, MUTED, Style, plot_regret, save_figure
 from covbandit.simulation.statistics import half_width
+from covbandit.spawning import out_of_reach_of_ctrl_c
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,11 +55,11 @@ def draw_all(drawings: Sequence[Drawing], processes: int = 1) -> list[str]:
 
 
 def _draw_together(drawings: Sequence[Drawing], processes: int) -> list[str]:
-    # Ctrl-C reaches the whole group; whoever started these processes ends them.
-    ignoring = (signal.SIGINT, signal.SIG_IGN)
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), signal.signal, ignoring)
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"))
     try:
-        return [future.result() for future in [pool.submit(draw, *given) for draw, given in drawings]]
+        with out_of_reach_of_ctrl_c():
+            futures = [pool.submit(draw, *given) for draw, given in drawings]
+        return [future.result() for future in futures]
     finally:
         pool.shutdown(cancel_futures=True)
 
