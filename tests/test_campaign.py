@@ -103,6 +103,9 @@ def test_what_killed_processes_left_behind_is_cleared_away(tmp_path: Path) -> No
     run_tasks([three], tmp_path)
     assert not torn.exists()
     assert not journal.exists()
+    journal.write_text("no journal")  # no reason to do without the results
+    assert len(run_tasks([three], tmp_path)["one"].replications) == 3
+    journal.unlink()
     with Journal(journal, three.plan) as kept:  # more than was saved: it stays, to be continued
         kept.add(whole.split()[4])
     run_tasks([three], tmp_path)

@@ -195,7 +195,7 @@ def test_damaged_files(tmp_path: Path) -> None:
         cb.data.read_etf_file(tmp_path, FUNDS)
     with pytest.raises(InvalidInput, match=r"cannot read 'nul\\x00.csv': "):
         cb.data.read_etf_file("nul\0.csv", FUNDS)
-    with pytest.raises(InvalidInput, match=r"the path of a file must be a string or a Path, got None"):
+    with pytest.raises(InvalidInput, match=r"path must be the name of a file or folder, got None"):
         cb.data.read_etf_file(None, FUNDS)  # type: ignore[arg-type]
 
 

@@ -1,8 +1,10 @@
-"""Checks at the boundary: every array a user hands in passes here, and a refusal names the offender."""
+"""Checks at the boundary: every number, array or path a user hands in passes here, and a refusal names the offender."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,13 @@ def _has_masked(value: object) -> bool:
     if isinstance(value, (list, tuple)):  # NumPy forgets the masks of what is in them
         return not _PLAIN.issuperset(map(type, value)) and any(_has_masked(item) for item in value)
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
+def as_path(value: object, name: str) -> Path:
+    """Return the path that a user handed in."""
+    if not isinstance(value, str | PathLike):
+        raise InvalidInput(f"{name} must be the name of a file or folder, got {value!r}")
+    return Path(value)
 
 
 def as_positive(value: object, name: str) -> float:

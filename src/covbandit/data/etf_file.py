@@ -15,7 +15,7 @@ from covbandit.data.etf_figures import ETF_FUNDS, ETF_YEARS
 from covbandit.data.missing import Missing, keep_complete
 from covbandit.data.names import as_known, listed
 from covbandit.data.returns import Returns, Unit
-from covbandit.data.sheet import Sheet, as_number, as_path, read_csv
+from covbandit.data.sheet import Sheet, as_number, read_csv
 from covbandit.errors import InvalidInput
 
 
@@ -66,7 +66,7 @@ def read_etf_file(
     data.Returns
         ``.problem(risk_aversion)`` makes a problem of it.
     """
-    sheet = read_csv(as_path(path))
+    sheet = read_csv(validation.as_path(path, "path"))
     vintage = _vintage(sheet)
     wanted = _years(years, vintage, sheet)
     rows = _rows(sheet, vintage.symbols, funds)

@@ -110,14 +110,6 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def as_path(value: object) -> Path:
-    """Return a path."""
-    try:
-        return Path(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise InvalidInput(f"the path of a file must be a string or a Path, got {value!r}") from None
-
-
 def read_bytes(path: Path) -> bytes:
     """Return what is in a file."""
     try:

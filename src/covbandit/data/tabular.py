@@ -7,14 +7,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from covbandit.data.sheet import Sheet, as_path, read_bytes, read_csv
+from covbandit import validation
+from covbandit.data.sheet import Sheet, read_bytes, read_csv
 from covbandit.errors import InvalidInput, MissingExtra
 
 
 def as_sheet(source: object) -> Sheet:
     """Return the cells of a CSV or Parquet file, or of a pandas or polars data frame."""
     if isinstance(source, (str, PathLike)):
-        path = as_path(source)
+        path = validation.as_path(source, "source")
         name = path.name.lower()
         if name.endswith((".csv", ".csv.gz")):
             return read_csv(path)

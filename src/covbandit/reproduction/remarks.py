@@ -98,7 +98,7 @@ def _cases(remark: Remark, sweep: Sweep, results: Results) -> Iterator[Case]:
             measured,
             above(measured, 0),
         )
-    bounds = [bound_of(sweep.setting, sweep.problem(x)) for x in CORRELATIONS]
+    bounds = _bounds(sweep)
     for named, what, values in (
         (f"the factor {remark.symbol} itself", "the factor", [remark.factor(bound) for bound in bounds]),
         (f"{theorem}'s bound itself, T = {horizon:,}", "the bound", [bound.at(horizon) for bound in bounds]),
@@ -124,12 +124,16 @@ def _parts(remark: Remark, levels: F64) -> Iterator[tuple[str, NDArray[np.bool_]
 
 def _first_term(sweep: Sweep) -> Case:
     """Decide whether the first term of Theorem 1's minimum is the smaller one, whatever the correlation."""
-    bounds: list[Any] = [bound_of("fi", sweep.problem(x)) for x in CORRELATIONS]
-    share = float(np.mean([bound.of_the_optimum < sqrt(bound.largest_variance) for bound in bounds]))
+    smaller = [bound.of_the_optimum < sqrt(bound.largest_variance) for bound in _bounds(sweep)]
+    share = float(np.mean(smaller))
     rule = f"share of the correlations from {CORRELATIONS[0]:g} to {CORRELATIONS[-1]:g} at which it is the smaller: 1"
     return Case(f"ρ = {sweep.risk_aversion:g}", rule, Interval(share, share, share), share == 1)
 
 
 def bound_at_correlations(sweep: Sweep, horizon: int) -> F64:
     """Return the theorem's bound, with constant 1, at each correlation of a sweep."""
-    return np.array([bound_of(sweep.setting, sweep.problem(x)).at(horizon) for x in CORRELATIONS])
+    return np.array([bound.at(horizon) for bound in _bounds(sweep)])
+
+
+def _bounds(sweep: Sweep) -> list[Any]:
+    return [bound_of(sweep.setting, sweep.problem(x)) for x in CORRELATIONS]

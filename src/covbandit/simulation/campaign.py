@@ -127,7 +127,9 @@ def _run_task(task: Task, folder: Path, workers: int | Executor | None, watcher:
 
 def _drop_if_saved(journal: Path, plan: Plan, saved: SimulationResult) -> None:
     """Remove a journal, left by a process that was killed after saving, unless it holds more than was saved."""
-    if journal.exists():
+    if not journal.exists():
+        return
+    with suppress(StateFileError):  # one that cannot be read is no reason to do without results that can
         with Journal(journal, plan) as kept:
             more = set(kept.done) - set(saved.replications.tolist())
         if not more:

@@ -235,7 +235,8 @@ def dask_workers(address: str) -> Iterator[Executor]:
         raise MissingExtra("clusters need Dask: pip install 'covbandit[dask]'") from None
     try:
         # Checked first: a client that cannot be built complains once more, and waits, when it is thrown away.
-        address.startswith("inproc://") or get_address_host_port(address, strict=True)
+        if not address.startswith("inproc://"):
+            get_address_host_port(address, strict=True)
         client = cast(Any, Client)(address, timeout=5, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise Unreachable(

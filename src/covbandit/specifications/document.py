@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 from dataclasses import dataclass
@@ -60,7 +59,7 @@ class Document:
 
 def read(path: str | File) -> tuple[str, str, File]:
     """Return the text of a file, what to call it, and its folder."""
-    file = as_file(path, "path")
+    file = validation.as_path(path, "path")
     try:
         return file.read_text(encoding="utf-8-sig"), str(path), file.parent
     except UnicodeDecodeError as error:
@@ -71,13 +70,6 @@ def read(path: str | File) -> tuple[str, str, File]:
         hint = "; `covbandit simulate --example` prints one to start from" if absent else ""
         cause = getattr(error, "strerror", None) or error
         raise InvalidInput(f"cannot read the specification {path}: {cause}{hint}") from None
-
-
-def as_file(value: object, name: str) -> File:
-    """Return the path that a user handed in."""
-    if not isinstance(value, str | os.PathLike):
-        raise InvalidInput(f"{name} must be the name of a file or folder, got {value!r}")
-    return File(value)
 
 
 def parse(text: str, source: str, folder: File, changes: dict[str, int | None]) -> Document:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from covbandit import validation
 from covbandit.environments import Replay
 from covbandit.learners import Learner
 from covbandit.problem import Problem
@@ -18,7 +19,7 @@ from covbandit.problem_distribution import ProblemDistribution, checked_draw
 from covbandit.simulation.campaign import Task, Watcher, run_tasks
 from covbandit.simulation.plan import Plan, as_plan, as_replications, default_checkpoints
 from covbandit.specifications.choices import TOP, as_label, first_named, in_words
-from covbandit.specifications.document import Document, as_file, parse, read
+from covbandit.specifications.document import Document, parse, read
 from covbandit.specifications.environment_tables import World, environment_for, environments_of
 from covbandit.specifications.learner_tables import Entry, learner_for, learners_of
 from covbandit.specifications.problem_tables import Setting, problems_of
@@ -192,7 +193,7 @@ def loads(
     ['risk_aversion=0.1', 'risk_aversion=10']
     """
     changes = {"horizon": horizon, "replications": replications, "seed": seed}
-    return _specification(parse(text, source, as_file(folder, "folder"), changes))
+    return _specification(parse(text, source, validation.as_path(folder, "folder"), changes))
 
 
 def _specification(document: Document) -> Specification:
