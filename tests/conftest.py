@@ -1,7 +1,8 @@
 """What holds for the whole suite: one Hypothesis profile, and helpers whose assertions show their values."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import settings
 from covbandit.cli import main
 from covbandit.reproduction import Reproduction, Scale, experiments_named
 from covbandit.simulation import SimulationResult
+from postgres_server import ABSENT, GIVEN, PROGRAMS, PostgresServer, new_database
+from stores import KINDS, sqlite_url
 
 # Every run draws the same examples.
 settings.register_profile("covbandit", deadline=None, derandomize=True, print_blob=True)
@@ -46,3 +49,46 @@ def command_line(
         return (int(ended.value.code or 0), *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Return the URL of the server that the tests share, started by the first test that needs it."""
+    if GIVEN:
+        yield GIVEN
+    elif PROGRAMS is None:
+        pytest.skip(ABSENT)
+    else:
+        with PostgresServer() as server:
+            yield server.url()
+
+
+@pytest.fixture(scope="session")
+def new_postgres_database(postgres_server: str) -> Callable[[], AbstractContextManager[str]]:
+    """Return what makes an empty database, as `with new_postgres_database() as url`; for tests that need many."""
+    return lambda: new_database(postgres_server)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """Return the URL of an empty PostgreSQL database."""
+    with new_database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture
+def own_postgres_server() -> Iterator[PostgresServer]:
+    """Return a running server that the test may stop and start."""
+    if PROGRAMS is None:
+        pytest.skip(ABSENT)
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(params=KINDS)
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the URL of an empty store, of each kind in turn."""
+    if request.param == "sqlite":
+        return sqlite_url(tmp_path)
+    url: str = request.getfixturevalue("postgres_url")
+    return url
