@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from covbandit import errors as errors
     from covbandit import problems as problems
     from covbandit import specifications as specifications
+    from covbandit import studies as studies
     from covbandit import testing as testing
     from covbandit import theory as theory
     from covbandit.aggregate import AggregateMoments as AggregateMoments
@@ -49,7 +50,10 @@ if TYPE_CHECKING:
     from covbandit.simulation import ReplayResult as ReplayResult
     from covbandit.simulation import SimulationResult as SimulationResult
     from covbandit.simulation import dask_workers as dask_workers
+    from covbandit.service.client import Client as Client
     from covbandit.simulation import simulate as simulate
+    from covbandit.studies import Round as Round
+    from covbandit.studies import Study as Study
 
 _ROOMS = {
     "data": None,
@@ -57,6 +61,7 @@ _ROOMS = {
     "errors": None,
     "problems": None,
     "specifications": None,
+    "studies": None,
     "testing": None,
     "theory": None,
     "AggregateMoments": "aggregate",
@@ -91,6 +96,9 @@ _ROOMS = {
     "SimulationResult": "simulation",
     "dask_workers": "simulation",
     "simulate": "simulation",
+    "Client": "service.client",
+    "Round": "studies",
+    "Study": "studies",
 }
 
 __all__ = ["__version__", *_ROOMS]

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 
 class CovbanditError(Exception):
-    """Base of every exception raised on purpose by covbandit."""
+    """Base of every exception raised on purpose by covbandit.
+
+    Attributes
+    ----------
+    hint : str
+        The way out, where the message itself does not say it.
+    """
+
+    hint: str = ""
 
 
 class InvalidInput(CovbanditError, ValueError):
@@ -60,6 +68,55 @@ class MissingExtra(CovbanditError, ImportError):
 
 class Unreachable(CovbanditError, ConnectionError):
     """A cluster or server that does not answer; the message says how to start one."""
+
+
+class NotFound(CovbanditError, LookupError):
+    """No study, round or token of that name; the message says what there is."""
+
+
+class Conflict(CovbanditError, ValueError):
+    """What is asked for contradicts what is already there: a name taken, an outcome told otherwise. Nothing changed."""
+
+
+class StoreUnavailable(CovbanditError, ConnectionError):
+    """The store of studies cannot be used now: locked, gone away, full, read-only. Nothing already told is lost.
+
+    Attributes
+    ----------
+    retryable : bool
+        Whether the same call may succeed later without anybody's doing. Repeating it is safe: what was told already is
+        not counted twice.
+    """
+
+    def __init__(self, message: str, retryable: bool = True) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class StoreSchemaError(CovbanditError):
+    """A store of studies written by an older or a newer version of covbandit; the message says how to go on."""
+
+
+class Unauthorized(CovbanditError, PermissionError):
+    """The service wants a token, and there is none, or it is not valid."""
+
+
+class Forbidden(CovbanditError, PermissionError):
+    """The token is valid, but its scope does not cover what was asked."""
+
+
+class RateLimited(CovbanditError):
+    """Too many requests in a short time; wait and repeat.
+
+    Attributes
+    ----------
+    retry_after : float
+        Seconds to wait.
+    """
+
+    def __init__(self, message: str, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class AssumptionWarning(UserWarning):

@@ -1,0 +1,168 @@
+"""Forks: what another learner would advise now, had it been told the same history."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, insert, update
+
+from covbandit.errors import Unsupported
+from covbandit.learners import Explanation, Learner
+from covbandit.studies.configuration import Configuration
+from covbandit.studies.ledger import new_study, outside_round
+from covbandit.studies.log import F64, Told, tell_all, told_rounds
+from covbandit.studies.outcomes import Listed, realised
+from covbandit.studies.schema import rounds, states, studies, tells
+from covbandit.studies.state import pack
+
+NOTE = (
+    "What this learner would advise now, after the same history. Not how it would have performed: the rounds are those "
+    "that another learner chose."
+)
+
+_SHOWS = {"all": ("all", "chosen", "total"), "chosen": ("chosen", "total"), "total": ("total",)}
+
+
+@dataclass(frozen=True)
+class Fork:
+    """What another learner advises after the same history.
+
+    Attributes
+    ----------
+    learner : str
+        The learner with its arguments.
+    study : str or None
+        The name of the study it was made into.
+    rounds_replayed : int
+        Rounds it was told.
+    weights : dict
+        What it proposes now, by option name.
+    explanation : Explanation
+        Why.
+    note : str
+        What this does not say.
+    """
+
+    learner: str
+    study: str | None
+    rounds_replayed: int
+    weights: dict[str, float]
+    explanation: Explanation
+    note: str = NOTE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, text, None and lists."""
+        return {
+            "learner": self.learner,
+            "study": self.study,
+            "rounds_replayed": self.rounds_replayed,
+            "weights": self.weights,
+            "explanation": self.explanation.to_dict(),
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Forked:
+    """A fork with what it takes to make a study of it."""
+
+    fork: Fork
+    configuration: Configuration
+    learner: Learner
+    feedback: str
+
+    def as_study(self, name: str) -> Fork:
+        """Return the fork, now that it is a study."""
+        return replace(self.fork, study=name)
+
+
+def forked(
+    connection: Connection,
+    study: int,
+    configuration: Configuration,
+    kind: str,
+    learner: Learner | Mapping[str, Any] | Any,
+) -> Forked:
+    """Tell a study's log to another learner.
+
+    Raises
+    ------
+    Unsupported
+        If that learner needs more than this study's feedback shows.
+    """
+    other = replace(Configuration.of(configuration.options, learner), retired=configuration.retired)
+    made = other.build()
+    has = configuration.build().feedback
+    if made.feedback not in _SHOWS[has]:
+        raise Unsupported(
+            f"{type(made).__name__} needs feedback {made.feedback!r}, but this study sees {has!r} only; fork with a "
+            f"learner for feedback {' or '.join(map(repr, _SHOWS[has]))}"
+        )
+    history = (
+        (told.played, _seen(told.played, told.rewards(kind), made.feedback))
+        for told in told_rounds(connection, study, len(configuration.options))
+    )
+    n = tell_all(made, history)
+    weights = dict(zip(configuration.options, made.ask().tolist(), strict=True))
+    return Forked(Fork(repr(made), None, n, weights, made.explain()), other, made, made.feedback)
+
+
+def _seen(played: F64, rewards: F64 | float, feedback: str) -> F64 | float:
+    """Return what a learner of the given feedback would have seen."""
+    if feedback == "total":
+        return realised(rewards, played)
+    return rewards if feedback == "all" else np.where(played > 0, rewards, np.nan)
+
+
+def _kept(told: Told, kind: str, feedback: str) -> Listed | float:
+    """Return the outcome of a round as a study of the given feedback keeps it."""
+    if feedback == "total":
+        return realised(told.rewards(kind), told.played)
+    if feedback == "chosen" and isinstance(told.outcome, list):
+        return [value if weight > 0 else None for value, weight in zip(told.outcome, told.played.tolist(), strict=True)]
+    return told.outcome
+
+
+def copied(
+    connection: Connection, name: str, made: Forked, origin: str, study: int, kind: str, lease: float | None
+) -> None:
+    """Write a fork as a study of its own, with the history as rounds told from outside."""
+    configuration = made.configuration
+    number = new_study(connection, name, configuration, kind, lease, {"forked_from": origin})
+    now = time.time()
+    n = 0
+    learner = configuration.build()
+
+    def history() -> Any:
+        nonlocal n
+        for told in list(told_rounds(connection, study, len(configuration.options))):
+            n += 1
+            outcome = _kept(told, kind, made.feedback)
+            connection.execute(
+                insert(rounds), outside_round(number, n, n, None, told.told_at, told.played.tolist(), n + 1)
+            )
+            connection.execute(
+                insert(tells),
+                {
+                    "study_id": number,
+                    "number": n,
+                    "round": n,
+                    "kind": "outside",
+                    "told_at": told.told_at,
+                    "played": json.dumps(told.played.tolist()),
+                    "outcome": json.dumps(outcome),
+                },
+            )
+            yield told.played, _seen(told.played, told.rewards(kind), made.feedback)
+
+    tell_all(learner, history())
+    connection.execute(update(states).where(states.c.study_id == number).values(state=pack(learner)))
+    counters = {"n_rounds": n, "n_tells": n, "n_told": n, "revision": n + 1, "state_revision": n + 1}
+    connection.execute(
+        update(studies).where(studies.c.id == number).values(**counters, last_told_at=now if n else None)
+    )

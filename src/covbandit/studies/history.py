@@ -1,0 +1,138 @@
+"""The course of a study: what was played and earned, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covbandit import validation
+from covbandit.studies.log import Told
+from covbandit.studies.outcomes import realised
+from covbandit.studies.records import as_iso, moment
+
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class History:
+    """Told rounds in the order in which they were told, thinned to so many points; sums count every round.
+
+    Attributes
+    ----------
+    round : tuple of int
+        The rounds' numbers.
+    told_at : tuple of datetime
+        When each was told.
+    weights : dict
+        By option, the weights played.
+    reward, cumulative_reward : tuple of float
+        What the weights earned, per unit, and its sum so far.
+    risk : tuple of float or None
+        The standard deviation of the rewards so far; None before the second.
+    equal_weights_cumulative_reward, equal_weights_risk : tuple or None
+        The same had the options seen had equal weights. That can be known under full information only.
+    told : int
+        All told rounds.
+    points : int
+        How many are shown.
+    """
+
+    round: tuple[int, ...]
+    told_at: tuple[datetime, ...]
+    weights: dict[str, tuple[float, ...]]
+    reward: tuple[float, ...]
+    cumulative_reward: tuple[float, ...]
+    risk: tuple[float | None, ...]
+    equal_weights_cumulative_reward: tuple[float, ...] | None
+    equal_weights_risk: tuple[float | None, ...] | None
+    told: int
+    points: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain numbers, text, None and lists."""
+        plain: dict[str, Any] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            plain[each.name] = list(value) if isinstance(value, tuple) else value
+        plain["told_at"] = [as_iso(value) for value in self.told_at]
+        plain["weights"] = {name: list(values) for name, values in self.weights.items()}
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Undo `to_dict`."""
+        values = {
+            each.name: tuple(data[each.name]) if isinstance(data[each.name], list) else data[each.name]
+            for each in fields(cls)
+        }
+        values["told_at"] = tuple(datetime.fromisoformat(value) for value in data["told_at"])
+        values["weights"] = {name: tuple(column) for name, column in data["weights"].items()}
+        return cls(**values)
+
+
+class Course:
+    """The told rounds of a study, kept in memory so that only new ones are read."""
+
+    def __init__(self) -> None:
+        self.last = 0  # number of the last tell taken in
+        self._rounds: list[int] = []
+        self._times: list[float] = []
+        self._weights: list[F64] = []
+        self._rewards: list[float] = []
+        self._equal: list[float] = []
+
+    def extend(self, told: Iterable[Told], kind: str) -> None:
+        """Take in further rounds."""
+        for each in told:
+            rewards = each.rewards(kind)
+            self.last = each.number
+            self._rounds.append(each.round)
+            self._times.append(each.told_at)
+            self._weights.append(each.played)
+            self._rewards.append(realised(rewards, each.played))
+            self._equal.append(float(np.nanmean(rewards)) if isinstance(rewards, np.ndarray) else np.nan)
+
+    def history(self, options: tuple[str, ...], full_information: bool, points: int) -> History:
+        """Return the course, thinned evenly; the first and the last round are always there."""
+        points = validation.as_count(points, "points", 2)
+        n = len(self._rounds)
+        shown = np.unique(np.linspace(0, n - 1, min(n, points)).round().astype(int)) if n else np.array([], dtype=int)
+        rewards = np.array(self._rewards)
+        weights = np.zeros((shown.size, len(options)))
+        for row, k in enumerate(shown):
+            weights[row, : self._weights[k].size] = self._weights[k]
+        total, risk = _sums(rewards, shown)
+        equal = _sums(np.array(self._equal), shown) if full_information else (None, None)
+        return History(
+            round=tuple(self._rounds[k] for k in shown),
+            told_at=tuple(moment(self._times[k]) for k in shown),  # type: ignore[misc]
+            weights={name: tuple(weights[:, i].tolist()) for i, name in enumerate(options)},
+            reward=tuple(rewards[shown].tolist()),
+            cumulative_reward=total,
+            risk=risk,
+            equal_weights_cumulative_reward=equal[0],
+            equal_weights_risk=equal[1],
+            told=n,
+            points=int(shown.size),
+        )
+
+
+def _sums(rewards: F64, shown: NDArray[np.intp]) -> tuple[tuple[float, ...], tuple[float | None, ...]]:
+    """Return sums and standard deviations of the rewards up to each of the rounds shown."""
+    if not rewards.size:
+        return (), ()
+    total = np.cumsum(rewards)
+    n = np.arange(1, rewards.size + 1)
+    centred = rewards - rewards[0]  # so that large means do not cancel the variance away
+    mean = np.cumsum(centred) / n
+    scatter = np.maximum(np.cumsum(centred**2) - n * mean**2, 0.0)
+    risk = np.sqrt(scatter / np.maximum(n - 1, 1))
+    return (
+        tuple(total[shown].tolist()),
+        tuple(None if k == 0 else value for k, value in zip(shown, risk[shown].tolist(), strict=True)),
+    )

@@ -1,0 +1,591 @@
+"""The books of one study: each ask, tell and change is one transaction that moves log and statistics together.
+
+The learner stays in memory between calls. It is used again as long as the store says that nobody else has moved its
+statistics; else it is read anew. So a call costs the same whether ten rounds were told or a million.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Row, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError
+from covbandit.learners import Learner
+from covbandit.studies.configuration import Configuration, as_name
+from covbandit.studies.log import padded, replay, tell
+from covbandit.studies.outcomes import Listed, as_played, as_told, per_unit, realised
+from covbandit.studies.records import NEVER, Change, Round, moment
+from covbandit.studies.schema import changes, rounds, states, studies, tells
+from covbandit.studies.state import pack, unpack, versions
+from covbandit.studies.store import Store
+
+Entry = tuple[int, Any, Any]
+"""A round's number, its outcome, and the weights really played or None."""
+
+_NEW = object()  # no lease given: the study's own
+
+_STUDY = select(studies).where(studies.c.id == bindparam("study"))
+_STATE = select(states.c.state, states.c.versions).where(states.c.study_id == bindparam("study"))
+_WITH_TELL = select(rounds, tells.c.played, tells.c.outcome, tells.c.told_at).join_from(
+    rounds, tells, and_(tells.c.study_id == rounds.c.study_id, tells.c.number == rounds.c.last_tell), isouter=True
+)
+_ROUND = _WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.number == bindparam("number"))
+_BY_KEY = _WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.key == bindparam("key"))
+_OPEN_OF_CLIENT = (
+    _WITH_TELL.where(
+        rounds.c.study_id == bindparam("study"),
+        rounds.c.status == "open",
+        rounds.c.client == bindparam("client"),
+        rounds.c.key.is_(None),
+        rounds.c.expires_at > bindparam("now"),
+    )
+    .order_by(rounds.c.number.desc())
+    .limit(1)
+)
+_TELL = select(tells.c.played, tells.c.outcome).where(
+    tells.c.study_id == bindparam("study"), tells.c.number == bindparam("number")
+)
+_KEEP_ROUND = update(rounds).where(rounds.c.study_id == bindparam("study"), rounds.c.number == bindparam("round"))
+_KEEP_STATE = update(states).where(states.c.study_id == bindparam("study"))
+_KEEP_STUDY = update(studies).where(studies.c.id == bindparam("study"))
+_CHANGED = _WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.revision > bindparam("after")).order_by(
+    rounds.c.revision, rounds.c.number
+)
+
+
+@dataclass
+class _Books:
+    """A study's row while a transaction changes it."""
+
+    row: Row[Any]
+    now: float
+
+    def __post_init__(self) -> None:
+        self.values: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name] if name in self.values else getattr(self.row, name)
+
+    def add(self, name: str, by: int = 1) -> int:
+        """Raise a counter; return its new value."""
+        self.values[name] = self[name] + by
+        return int(self.values[name])
+
+
+class Ledger:
+    """The books of one study in a store.
+
+    Parameters
+    ----------
+    store : Store
+        Where it lives.
+    row : Row
+        Its row of the table ``studies``.
+    """
+
+    def __init__(self, store: Store, row: Row[Any]) -> None:
+        self.store = store
+        self.study = int(row.id)
+        self.name = str(row.name)
+        self.kind = str(row.outcome)
+        self._lock = threading.RLock()
+        self._text: str | None = None
+        self._configuration: Configuration
+        self._learner: Learner
+        self._state_revision: int | None = None
+        self._versions: list[dict[str, str]] = []
+        self._configure(row.configuration)
+
+    # Reading ---------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[tuple[Connection, Row[Any]]]:
+        """Open a transaction that reads, with the study's row as it is now."""
+        with self.store.read() as connection:
+            yield connection, self._row(connection)
+
+    @contextmanager
+    def learner_now(self) -> Iterator[tuple[Learner, Configuration]]:
+        """Give the learner, up to date; it must not be changed."""
+        with self._lock, self.reading() as (connection, row):
+            yield self._synchronised(connection, row), self._configuration
+
+    def find(self, round_id: object) -> Round:
+        """Return one round."""
+        with self.reading() as (connection, row):
+            return self._round(self._found(connection, round_id), Configuration.from_text(row.configuration))
+
+    def changed(self, after: int, limit: int | None, status: str | None) -> list[Round]:
+        """Return the rounds that changed since a revision, in order of revision."""
+        now = time.time()
+        wanted = _CHANGED if limit is None else _CHANGED.limit(limit)
+        if status == "told":
+            wanted = wanted.where(rounds.c.status == "told")
+        elif status == "open":
+            wanted = wanted.where(rounds.c.status == "open", rounds.c.expires_at > now)
+        elif status == "expired":
+            ended = and_(rounds.c.status == "open", rounds.c.expires_at <= now)
+            wanted = wanted.where(or_(rounds.c.status == "expired", ended))
+        with self.reading() as (connection, row):
+            found = connection.execute(wanted, {"study": self.study, "after": after}).all()
+        configuration = Configuration.from_text(row.configuration)
+        return [self._round(each, configuration) for each in found]
+
+    # Ask -------------------------------------------------------------------------------------------------------------
+
+    def ask(self, client: str | None, key: str | None, lease: float | object | None = _NEW) -> Round:
+        """Return the client's open round or the key's round, or a new one."""
+        with self._writing() as (connection, books):
+            found = self._asked_before(connection, client, key, books.now)
+            if found is not None:
+                return self._round(found, self._configuration)
+            self._end_leases(connection, books)
+            learner = self._synchronised(connection, books.row)
+            outstanding = int(books["n_open"])
+            weights = learner.ask(outstanding).tolist()
+            options, retired = self._configuration.options, set(self._configuration.retired)
+            seconds = books["lease"] if lease is _NEW else lease
+            values = {
+                "study_id": self.study,
+                "number": books.add("n_rounds"),
+                "source": "asked",
+                "status": "open",
+                "client": client,
+                "key": key,
+                "asked_at": books.now,
+                "expires_at": NEVER if seconds is None else min(books.now + seconds, NEVER),
+                "outstanding": outstanding,
+                "weights": json.dumps(
+                    [None if name in retired else w for name, w in zip(options, weights, strict=True)]
+                ),
+                "revision": books.add("revision"),
+                "amendments": 0,
+                "late": 0,
+            }
+            books.add("n_open")
+            books.values["next_expiry"] = min(books["next_expiry"], values["expires_at"])
+            connection.execute(insert(rounds), values)
+            self._keep(connection, books)
+            configuration = self._configuration
+        return self._round(_Fresh(values), configuration)
+
+    def _asked_before(self, connection: Connection, client: str | None, key: str | None, now: float) -> Any:
+        if key is not None:
+            found = connection.execute(_BY_KEY, {"study": self.study, "key": key}).one_or_none()
+            if found is not None and found.source != "asked":
+                raise Conflict(f"key {key!r} belongs to round {found.number}, told from outside; take another key")
+            if found is not None and client is not None and found.client is not None and found.client != client:
+                raise Conflict(
+                    f"key {key!r} belongs to round {found.number} of client {found.client!r}, and clients do not share "
+                    "rounds; take another key"
+                )
+            return found
+        if client is not None:
+            return connection.execute(
+                _OPEN_OF_CLIENT, {"study": self.study, "client": client, "now": now}
+            ).one_or_none()
+        return None
+
+    def _end_leases(self, connection: Connection, books: _Books) -> None:
+        """Mark the open rounds whose lease has ended: they are no longer outstanding."""
+        if books.now < books["next_expiry"]:
+            return
+        still = (rounds.c.study_id == self.study, rounds.c.status == "open")
+        ended = connection.execute(
+            update(rounds)
+            .where(*still, rounds.c.expires_at <= books.now)
+            .values(status="expired", revision=books.add("revision"))
+        ).rowcount
+        books.add("n_open", -ended)
+        earliest = connection.execute(select(func.min(rounds.c.expires_at)).where(*still)).scalar()
+        books.values["next_expiry"] = NEVER if earliest is None else earliest
+
+    # Tell ------------------------------------------------------------------------------------------------------------
+
+    def tell(self, entries: Sequence[Entry]) -> list[Round]:
+        """Take in the outcomes of rounds, all of them or none; one told before in the same words changes nothing."""
+        answers = []
+        with self._writing() as (connection, books):
+            learner = None
+            for round_id, outcome, weights in entries:
+                found = self._found(connection, round_id)
+                played, told = self._payload(found, outcome, weights)
+                if found.first_tell is not None:
+                    self._require_same(connection, found, played, told)
+                    answers.append(found.number)
+                    continue
+                if learner is None:
+                    learner = self._synchronised(connection, books.row)
+                    self._state_revision = None  # until this is committed, memory and store may differ
+                self._absorb(connection, books, learner, "told", found.number, played, told)
+                books.add("n_open", -(found.status == "open"))
+                connection.execute(
+                    _KEEP_ROUND.values(
+                        status="told",
+                        first_tell=books["n_tells"],
+                        last_tell=books["n_tells"],
+                        revision=books["revision"],
+                        late=int(found.status == "expired" or books.now > found.expires_at),
+                    ),
+                    {"study": self.study, "round": found.number},
+                )
+                answers.append(found.number)
+            if learner is not None:
+                self._keep_state(connection, learner)
+                self._keep(connection, books)
+            result = [self._round(self._found(connection, number), self._configuration) for number in answers]
+        if learner is not None:
+            self._state_revision = books["state_revision"]
+        return result
+
+    def tell_outside(self, weights: object, outcome: object, key: str | None) -> Round:
+        """Take in a round that was not asked for."""
+        with self._writing() as (connection, books):
+            options = self._configuration.options
+            played = as_played(weights, options)
+            needed = [name not in self._configuration.retired for name in options]
+            told = as_told(outcome, self._learner.feedback, self.kind, played, options, needed, may_be_unknown=True)
+            if key is not None:
+                found = connection.execute(_BY_KEY, {"study": self.study, "key": key}).one_or_none()
+                if found is not None:
+                    if found.source != "outside":
+                        raise Conflict(f"key {key!r} belongs to round {found.number}, which was asked for; tell that")
+                    self._require_same(connection, found, played, told)
+                    return self._round(found, self._configuration)
+            learner = self._synchronised(connection, books.row)
+            self._state_revision = None
+            number = books.add("n_rounds")
+            self._absorb(connection, books, learner, "outside", number, played, told)
+            connection.execute(
+                insert(rounds),
+                outside_round(self.study, number, books["n_tells"], key, books.now, played, books["revision"]),
+            )
+            self._keep_state(connection, learner)
+            self._keep(connection, books)
+            result = self._round(self._found(connection, number), self._configuration)
+        self._state_revision = books["state_revision"]
+        return result
+
+    def amend(self, round_id: object, outcome: object, weights: object) -> Round:
+        """Append a correction, and let the statistics follow as if it had been told so at once."""
+        with self._writing() as (connection, books):
+            found = self._found(connection, round_id)
+            if found.first_tell is None:
+                raise Conflict(f"round {found.number} of {self.name!r} has not been told yet; tell it")
+            played, told = self._payload(found, outcome, found_played(found) if weights is None else weights)
+            if self._same(found, played, told):
+                return self._round(found, self._configuration)
+            self._state_revision = None
+            # A refused value is told on its own, rather than somewhere in the log.
+            tell(self._configuration.build(), np.array(played), per_unit(told, self.kind, played))
+            number = self._append(connection, books, "amended", found.number, played, told)
+            connection.execute(
+                _KEEP_ROUND.values(last_tell=number, amendments=found.amendments + 1, revision=books["revision"]),
+                {"study": self.study, "round": found.number},
+            )
+            books.add("n_amended", int(found.amendments == 0))
+            learner = self._rebuilt(connection)
+            self._keep_state(connection, learner)
+            self._keep(connection, books)
+            result = self._round(self._found(connection, found.number), self._configuration)
+        self._learner, self._state_revision = learner, books["state_revision"]
+        return result
+
+    def _payload(self, found: Any, outcome: object, weights: object) -> tuple[list[float], Listed | float]:
+        """Return the weights played and the outcome of a round as they are kept."""
+        configuration = self._configuration
+        options = configuration.options
+        asked = padded(json.loads(found.weights), len(options), None)
+        played = [w or 0.0 for w in asked] if weights is None else as_played(weights, options)
+        needed = [w is not None and name not in configuration.retired for w, name in zip(asked, options, strict=True)]
+        told = as_told(
+            outcome,
+            self._learner.feedback,
+            self.kind,
+            played,
+            options,
+            needed,
+            may_be_unknown=found.source == "outside",
+        )
+        return played, told
+
+    def _absorb(
+        self,
+        connection: Connection,
+        books: _Books,
+        learner: Learner,
+        kind: str,
+        number: int,
+        played: list[float],
+        told: Listed | float,
+    ) -> None:
+        tell(learner, np.array(played), per_unit(told, self.kind, played))
+        self._append(connection, books, kind, number, played, told)
+        books.add("n_told")
+        books.values["last_told_at"] = books.now
+
+    def _append(
+        self, connection: Connection, books: _Books, kind: str, number: int, played: list[float], told: Listed | float
+    ) -> int:
+        """Write one line of the log; return its number."""
+        books.values["state_revision"] = books.add("revision")
+        values = {
+            "study_id": self.study,
+            "number": books.add("n_tells"),
+            "round": number,
+            "kind": kind,
+            "told_at": books.now,
+            "played": json.dumps(played),
+            "outcome": json.dumps(told),
+        }
+        connection.execute(insert(tells), values)
+        return int(books["n_tells"])
+
+    def _same(self, found: Any, played: list[float], told: Listed | float) -> bool:
+        size = len(played)
+        before = json.loads(found.outcome)
+        if isinstance(before, list):
+            before = padded(before, size, None)
+        return padded(json.loads(found.played), size, 0.0) == played and before == told
+
+    def _require_same(self, connection: Connection, found: Any, played: list[float], told: Listed | float) -> None:
+        """Refuse an outcome other than what was told first, or corrected to."""
+        if self._same(found, played, told):
+            return
+        first = connection.execute(_TELL, {"study": self.study, "number": found.first_tell}).one()
+        if found.amendments and self._same(first, played, told):
+            return
+        when = f"{moment(found.told_at):%Y-%m-%d %H:%M:%S} UTC"
+        raise Conflict(
+            f"round {found.number} of {self.name!r} was told otherwise at {when}; "
+            "if that was wrong, correct it with amend; nothing was changed"
+        )
+
+    # Change ----------------------------------------------------------------------------------------------------------
+
+    def change(self, kind: str, detail: Mapping[str, Any], how: Any) -> Change:
+        """Log a change of the configuration; the learner is as if it had been so from the beginning."""
+        with self._writing() as (connection, books):
+            configuration = how(self._configuration)
+            learner = replay(connection, self.study, configuration, self.kind)
+            if kind == "risk_aversion":
+                detail = {**detail, "before": self._configuration.arguments.get("risk_aversion")}
+            text = configuration.to_text()
+            books.values["state_revision"] = books.add("revision")
+            books.values["configuration"] = text
+            change = _change_row(self.study, books["revision"], books.now, kind, detail)
+            connection.execute(insert(changes), change)
+            self._state_revision = None
+            self._versions = [versions()]
+            self._keep_state(connection, learner)
+            self._keep(connection, books)
+        with self._lock:
+            self._configure(text)
+        return as_change(_Fresh(change))
+
+    # Inside ----------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[Connection, _Books]]:
+        with self._lock, self.store.write() as connection:
+            row = self._row(connection, lock=True)
+            self._configure(row.configuration)
+            yield connection, _Books(row, time.time())
+
+    def _row(self, connection: Connection, lock: bool = False) -> Row[Any]:
+        wanted = _STUDY.with_for_update() if lock and not self.store.is_sqlite else _STUDY
+        row = connection.execute(wanted, {"study": self.study}).one_or_none()
+        if row is None:
+            raise NotFound(f"study {self.name!r} is no longer in {self.store.url}")
+        return row
+
+    def _found(self, connection: Connection, round_id: object) -> Any:
+        number = _as_number(round_id)
+        found = connection.execute(_ROUND, {"study": self.study, "number": number}).one_or_none()
+        if found is None:
+            raise NotFound(f"study {self.name!r} has no round {number}")
+        return found
+
+    def _configure(self, text: str) -> None:
+        if text != self._text:
+            self._configuration = Configuration.from_text(text)
+            self._learner = self._configuration.build()
+            self._state_revision = None
+            self._text = text
+
+    def _synchronised(self, connection: Connection, row: Row[Any]) -> Learner:
+        """Return the learner with the statistics that the store holds."""
+        if self._state_revision != row.state_revision:
+            stored = connection.execute(_STATE, {"study": self.study}).one()
+            learner = self._configuration.build()
+            try:
+                unpack(stored.state, learner)
+                self._versions = json.loads(stored.versions)
+            except StateFileError:  # of another version, whose statistics were others: the log has everything
+                learner = self._rebuilt(connection)
+            self._learner, self._state_revision = learner, row.state_revision
+        return self._learner
+
+    def _rebuilt(self, connection: Connection) -> Learner:
+        self._versions = [versions()]
+        return replay(connection, self.study, self._configuration, self.kind)
+
+    def _keep_state(self, connection: Connection, learner: Learner) -> None:
+        if versions() not in self._versions:
+            self._versions.append(versions())
+        values = {"state": pack(learner), "versions": json.dumps(self._versions)}
+        connection.execute(_KEEP_STATE.values(**values), {"study": self.study})
+
+    def _keep(self, connection: Connection, books: _Books) -> None:
+        connection.execute(_KEEP_STUDY.values(**books.values), {"study": self.study})
+
+    def _round(self, found: Any, configuration: Configuration) -> Round:
+        return as_round(found, self.name, self.kind, configuration.options)
+
+
+class _Fresh:
+    """A row that was just written, read like one from the store."""
+
+    played = outcome = told_at = first_tell = last_tell = None
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(values)
+
+
+def _as_number(round_id: object) -> int:
+    if isinstance(round_id, bool) or not isinstance(round_id, int | np.integer):
+        raise InvalidInput(f"round_id must be the whole number that ask returned, got {round_id!r}")
+    return min(max(int(round_id), -1), 2**62)  # beyond what databases count to, there is no such round either
+
+
+def found_played(found: Any) -> list[float]:
+    """Return the weights that were played in a told round, as far as they were known then."""
+    return [float(w) for w in json.loads(found.played)]
+
+
+def outside_round(
+    study: int, number: int, tell_number: int, key: str | None, now: float, played: Sequence[float], revision: int
+) -> dict[str, Any]:
+    """Return the row of a round that was told from outside."""
+    return {
+        "study_id": study,
+        "number": number,
+        "source": "outside",
+        "status": "told",
+        "client": None,
+        "key": key,
+        "asked_at": now,
+        "expires_at": NEVER,
+        "outstanding": 0,
+        "weights": json.dumps(list(played)),
+        "revision": revision,
+        "first_tell": tell_number,
+        "last_tell": tell_number,
+        "amendments": 0,
+        "late": 0,
+    }
+
+
+def as_round(found: Any, study: str, kind: str, options: Sequence[str]) -> Round:
+    """Return a round from its row, joined with what was told of it last."""
+    weights = json.loads(found.weights)
+    expired = found.status == "open" and found.expires_at <= time.time()
+    played = outcome = rewards = reward = None
+    if found.played is not None:
+        weights_played = [float(w) for w in json.loads(found.played)]
+        told = json.loads(found.outcome)
+        seen = per_unit(told, kind, weights_played)
+        reward = realised(seen, np.array(weights_played))
+        played = dict(zip(options, weights_played, strict=False))
+        outcome, rewards = told, None
+        if isinstance(told, list):
+            outcome = {name: value for name, value in zip(options, told, strict=False) if value is not None}
+            rewards = {
+                name: value
+                for name, value in zip(options, seen.tolist(), strict=False)
+                if value == value  # type: ignore[union-attr]
+            }
+    return Round(
+        id=int(found.number),
+        study=study,
+        weights={name: w or 0.0 for name, w in zip(options, weights, strict=False)},
+        status="expired" if expired else found.status,
+        expires=moment(found.expires_at),
+        client=found.client,
+        key=found.key,
+        source=found.source,
+        asked_at=moment(found.asked_at),  # type: ignore[arg-type]
+        told_at=moment(found.told_at),
+        played=played,
+        outcome=outcome,
+        rewards=rewards,
+        reward=reward,
+        outstanding=int(found.outstanding),
+        late=bool(found.late),
+        amendments=int(found.amendments),
+        revision=int(found.revision),
+    )
+
+
+def as_change(found: Any) -> Change:
+    """Return a change from its row."""
+    return Change(moment(found.changed_at), found.kind, json.loads(found.detail), int(found.revision))  # type: ignore[arg-type]
+
+
+def _change_row(study: int, revision: int, now: float, kind: str, detail: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "study_id": study,
+        "revision": revision,
+        "changed_at": now,
+        "kind": kind,
+        "detail": json.dumps(detail),
+    }
+
+
+def new_study(
+    connection: Connection,
+    name: str,
+    configuration: Configuration,
+    kind: str,
+    lease: float | None,
+    note: Mapping[str, Any],
+) -> int:
+    """Write a study without rounds; return its number in the store."""
+    taken = f"there is a study {name!r} already; open it, or take another name"
+    if connection.execute(select(studies.c.id).where(studies.c.name == name)).first() is not None:
+        raise Conflict(taken)
+    now = time.time()
+    values = {
+        "name": as_name(name, "study name", in_address=True),
+        "created_at": now,
+        "outcome": kind,
+        "configuration": configuration.to_text(),
+        "lease": lease,
+        "revision": 1,
+        "state_revision": 1,
+        "next_expiry": NEVER,
+        **dict.fromkeys(("n_rounds", "n_tells", "n_told", "n_open", "n_amended"), 0),
+    }
+    try:
+        with connection.begin_nested():
+            inserted = connection.execute(insert(studies), values).inserted_primary_key
+    except IntegrityError:  # another process was faster
+        raise Conflict(taken) from None
+    assert inserted is not None
+    study = int(inserted[0])
+    connection.execute(
+        insert(states),
+        {"study_id": study, "state": pack(configuration.build()), "versions": json.dumps([versions()])},
+    )
+    detail = {"learner": repr(configuration.build()), "options": list(configuration.options), "outcome": kind, **note}
+    connection.execute(insert(changes), _change_row(study, 1, now, "created", detail))
+    return study

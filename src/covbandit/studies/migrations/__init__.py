@@ -1,0 +1,24 @@
+"""How stores of older versions become those of this one: one file a step, run with Alembic inside one transaction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from covbandit.studies.schema import SCHEMA
+
+
+def migrate(connection: Connection, to: str = SCHEMA) -> None:
+    """Run the missing steps up to a version, in the transaction that the connection is in."""
+    from alembic.migration import MigrationContext
+    from alembic.operations import Operations
+    from alembic.script import ScriptDirectory
+
+    scripts = ScriptDirectory(str(Path(__file__).parent))
+    context = MigrationContext.configure(connection)
+    steps = list(scripts.iterate_revisions(to, context.get_current_revision()))
+    with Operations.context(context):
+        for step in reversed(steps):
+            step.module.upgrade()
+            context.stamp(scripts, step.revision)

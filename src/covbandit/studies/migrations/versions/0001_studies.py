@@ -1,0 +1,82 @@
+"""Studies, their rounds, everything told, and the learners' statistics."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+
+def _study() -> sa.Column:
+    return sa.Column("study_id", _ID, sa.ForeignKey("studies.id"), primary_key=True, autoincrement=False)
+
+
+def upgrade() -> None:
+    """Create the tables."""
+    op.create_table(
+        "studies",
+        sa.Column("id", _ID, primary_key=True, autoincrement=True),
+        sa.Column("name", sa.String(200), nullable=False, unique=True),
+        sa.Column("created_at", sa.Double, nullable=False),
+        sa.Column("outcome", sa.String(16), nullable=False),
+        sa.Column("configuration", sa.Text, nullable=False),
+        sa.Column("lease", sa.Double),
+        sa.Column("revision", sa.BigInteger, nullable=False),
+        sa.Column("state_revision", sa.BigInteger, nullable=False),
+        sa.Column("n_rounds", sa.BigInteger, nullable=False),
+        sa.Column("n_tells", sa.BigInteger, nullable=False),
+        sa.Column("n_told", sa.BigInteger, nullable=False),
+        sa.Column("n_open", sa.BigInteger, nullable=False),
+        sa.Column("n_amended", sa.BigInteger, nullable=False),
+        sa.Column("next_expiry", sa.Double, nullable=False),
+        sa.Column("last_told_at", sa.Double),
+    )
+    op.create_table(
+        "states",
+        _study(),
+        sa.Column("state", sa.LargeBinary, nullable=False),
+        sa.Column("versions", sa.Text, nullable=False),
+    )
+    op.create_table(
+        "rounds",
+        _study(),
+        sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("source", sa.String(16), nullable=False),
+        sa.Column("status", sa.String(16), nullable=False),
+        sa.Column("client", sa.String(200)),
+        sa.Column("key", sa.String(200)),
+        sa.Column("asked_at", sa.Double, nullable=False),
+        sa.Column("expires_at", sa.Double, nullable=False),
+        sa.Column("outstanding", sa.BigInteger, nullable=False),
+        sa.Column("weights", sa.Text, nullable=False),
+        sa.Column("revision", sa.BigInteger, nullable=False),
+        sa.Column("first_tell", sa.BigInteger),
+        sa.Column("last_tell", sa.BigInteger),
+        sa.Column("amendments", sa.Integer, nullable=False),
+        sa.Column("late", sa.Integer, nullable=False),
+        sa.UniqueConstraint("study_id", "key", name="rounds_by_key"),
+    )
+    op.create_index("rounds_by_revision", "rounds", ["study_id", "revision"])
+    still_open = sa.text("status = 'open'")
+    for name, column in (("rounds_open", "expires_at"), ("rounds_of_client", "client")):
+        op.create_index(name, "rounds", ["study_id", column], sqlite_where=still_open, postgresql_where=still_open)
+    op.create_table(
+        "tells",
+        _study(),
+        sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("round", sa.BigInteger, nullable=False),
+        sa.Column("kind", sa.String(16), nullable=False),
+        sa.Column("told_at", sa.Double, nullable=False),
+        sa.Column("played", sa.Text, nullable=False),
+        sa.Column("outcome", sa.Text, nullable=False),
+    )
+    op.create_table(
+        "changes",
+        _study(),
+        sa.Column("revision", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("changed_at", sa.Double, nullable=False),
+        sa.Column("kind", sa.String(32), nullable=False),
+        sa.Column("detail", sa.Text, nullable=False),
+    )

@@ -1,0 +1,144 @@
+"""From what a user tells to what a learner sees, and back: names, amounts, what is missing and why that is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covbandit import validation
+from covbandit.errors import InvalidInput
+
+F64 = NDArray[np.float64]
+Listed = list[float | None]
+"""One number per option, None where there is none."""
+
+
+def as_outcome_kind(value: object) -> str:
+    """Return how outcomes are told."""
+    if value not in ("per_unit", "amount"):
+        raise InvalidInput(
+            'outcome must be "per_unit" (reward per unit of weight, as returns are) or "amount" (what each option '
+            f"earned at its weight; it is divided by the weight), got {value!r}"
+        )
+    return str(value)
+
+
+def as_played(weights: object, options: Sequence[str]) -> list[float]:
+    """Return the weights that were played, in option order; options that a mapping does not name have weight zero."""
+    if isinstance(weights, Mapping) or hasattr(weights, "items"):
+        weights = validation.in_option_order(weights, options, "weight", default=0.0)
+    return validation.as_weights(weights, len(options), options).tolist()  # type: ignore[arg-type]
+
+
+def as_told(
+    outcome: object,
+    feedback: str,
+    kind: str,
+    played: Sequence[float],
+    options: Sequence[str],
+    needed: Sequence[bool],
+    may_be_unknown: bool = False,
+) -> Listed | float:
+    """Return the outcome of a round as it is kept: one total, or a number per option and None where nothing was seen.
+
+    Parameters
+    ----------
+    outcome
+        What a user told: a mapping by option name, a sequence in option order, or one number.
+    feedback : {"all", "chosen", "total"}
+        What the learner sees.
+    kind : {"per_unit", "amount"}
+        What the numbers are.
+    played : sequence of float
+        The weights played.
+    options : sequence of str
+        All options.
+    needed : sequence of bool
+        With feedback ``"all"``: which options must have an outcome whatever their weight.
+    may_be_unknown : bool
+        Whether None stands for an outcome of an option without weight that nobody knows.
+
+    Raises
+    ------
+    InvalidInput
+        If an outcome is missing, superfluous, of an unknown option, or not a finite number.
+    """
+    if feedback == "total":
+        if isinstance(outcome, Mapping | list | tuple) or hasattr(outcome, "items") or np.ndim(outcome) != 0:  # type: ignore[arg-type]
+            raise InvalidInput(
+                f"outcome must be one number, what the weights earned together, got {type(outcome).__name__}: this "
+                "study sees totals only"
+            )
+        return validation.as_float(outcome, "outcome")
+    told = _by_option(outcome, options)
+    for i, name in enumerate(options):
+        given = name in told
+        if given and told[name] is None and may_be_unknown and played[i] == 0:
+            continue
+        if given:
+            told[name] = validation.as_float(told[name], f"outcome of option {name!r}")
+        if given and played[i] == 0 and (feedback == "chosen" or kind == "amount"):
+            raise InvalidInput(
+                f"option {name!r} had weight 0, so it earned no amount to divide; leave it out"
+                + (
+                    ", or create the study with outcome='per_unit': its learner needs every option's outcome"
+                    if feedback == "all"
+                    else ""
+                )
+                if kind == "amount"
+                else f"option {name!r} had weight 0, so its outcome {told[name]} cannot have been seen; leave it out"
+            )
+        if not given and (played[i] > 0 or (feedback == "all" and needed[i])):
+            because = f"its weight was {played[i]:g}" if played[i] > 0 else "this study sees every option's"
+            raise InvalidInput(
+                f"outcome is missing for option {name!r} ({because}); what is not known is not zero: tell the round "
+                "when it is known"
+            )
+    return [told.get(name) for name in options]  # type: ignore[misc]
+
+
+def _by_option(outcome: Any, options: Sequence[str]) -> dict[str, Any]:
+    if hasattr(outcome, "items"):
+        pairs = list(outcome.items())
+        told = dict(pairs)
+        unknown = [name for name in told if name not in options]
+        if unknown:
+            raise InvalidInput(
+                f"outcome: unknown option {', '.join(map(repr, unknown))}; known are {', '.join(map(repr, options))}"
+            )
+        if len(told) < len(pairs):
+            raise InvalidInput(f"outcome: an option is named twice in {[name for name, _ in pairs]}")
+        return told
+    if isinstance(outcome, str) or np.ndim(outcome) != 1:
+        raise InvalidInput(
+            f"outcome must be given by option name, such as {{{options[0]!r}: 0.1}}, or as a list of {len(options)} "
+            f"numbers, got {outcome!r}"
+        )
+    entries = list(outcome)
+    if len(entries) != len(options):
+        raise InvalidInput(f"outcome must have {len(options)} entries, one per option, got {len(entries)}")
+    unseen = [entry is None or (isinstance(entry, float | np.floating) and np.isnan(entry)) for entry in entries]
+    return {name: entry for name, entry, nothing in zip(options, entries, unseen, strict=True) if not nothing}
+
+
+def per_unit(told: Listed | float, kind: str, played: Sequence[float]) -> F64 | float:
+    """Return what a learner sees: rewards per unit of weight, NaN where nothing was seen; or the total."""
+    if not isinstance(told, list):
+        return told
+    rewards = np.array([np.nan if value is None else value for value in told], dtype=np.float64)
+    if kind == "amount":
+        weights = np.asarray(played)
+        seen = ~np.isnan(rewards)
+        rewards[seen] /= weights[seen]
+    return rewards
+
+
+def realised(rewards: F64 | float, played: F64) -> float:
+    """Return what the weights earned together, per unit."""
+    if not isinstance(rewards, np.ndarray):
+        return float(rewards)
+    held = played > 0
+    return float(rewards[held] @ played[held])

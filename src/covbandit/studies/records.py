@@ -1,0 +1,232 @@
+"""What a study hands out: rounds, changes, summaries. Plain, frozen, and the same over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Literal, Self
+
+from covbandit.studies.allocate import Amount, allocate
+
+NEVER = 253_402_214_400.0
+"""When a lease without an end ends: in the year 9999."""
+
+Status = Literal["open", "told", "expired"]
+
+
+def moment(seconds: float | None) -> datetime | None:
+    """Return a time from seconds since 1970."""
+    return None if seconds is None or seconds >= NEVER else datetime.fromtimestamp(seconds, UTC)
+
+
+def as_iso(value: datetime | None) -> str | None:
+    """Return a time as ISO 8601 text, in UTC."""
+    return None if value is None else value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+class _Record:
+    """Dataclasses that turn into JSON and back."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; times as ISO 8601 text."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: _plain(value) for name, value in values.items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Undo `to_dict`; entries of newer versions are left out."""
+        known = {field.name: str(field.type) for field in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{name: _lively(value, known[name]) for name, value in data.items() if name in known})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return as_iso(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _lively(value: Any, kind: str) -> Any:
+    if kind.startswith("datetime") and isinstance(value, str):
+        return datetime.fromisoformat(value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class Round(_Record):
+    """One round of a study.
+
+    Attributes
+    ----------
+    id : int
+        Its number in the study, from 1.
+    study : str
+        The study's name.
+    weights : dict
+        What was proposed, by option name; retired options have weight 0.
+    status : {"open", "told", "expired"}
+        An expired round's lease has ended; it may still be told.
+    expires : datetime or None
+        When its lease ends.
+    client, key : str or None
+        Who asked, and under which key.
+    source : {"asked", "outside"}
+        Whether the study proposed it, or it was told from elsewhere.
+    asked_at, told_at : datetime
+        When; None if not told yet. After a correction, when that was told.
+    played : dict or None
+        The weights really played.
+    outcome : dict, float or None
+        As it was told, the latest correction if there is one. Options that were not seen are not in it.
+    rewards : dict or None
+        The outcome per unit of weight; None under total feedback.
+    reward : float or None
+        What the weights earned together, per unit.
+    outstanding : int
+        Other rounds that were open when it was asked.
+    late : bool
+        Whether it was told after its lease had ended.
+    amendments : int
+        How often it was corrected.
+    revision : int
+        The study's revision when the round last changed.
+    """
+
+    id: int
+    study: str
+    weights: dict[str, float]
+    status: Status
+    expires: datetime | None
+    client: str | None
+    key: str | None
+    source: str
+    asked_at: datetime
+    told_at: datetime | None
+    played: dict[str, float] | None
+    outcome: dict[str, float] | float | None
+    rewards: dict[str, float] | None
+    reward: float | None
+    outstanding: int
+    late: bool
+    amendments: int
+    revision: int
+
+    def allocate(self, total: int | float | Decimal, step: int | float | Decimal = 1) -> dict[str, Amount]:
+        """Turn the weights into amounts that sum exactly to a total.
+
+        Parameters
+        ----------
+        total : number
+            What is to be split; a multiple of the step.
+        step : number
+            The smallest amount that can be moved: 1, 0.01, 100, ...
+
+        Returns
+        -------
+        dict
+            By option name; whole numbers if the step is one, else decimals. Every amount is within one step of its
+            share.
+
+        Examples
+        --------
+        >>> from covbandit.studies import allocate
+        >>> allocate({"search": 1 / 3, "social": 1 / 3, "video": 1 / 3}, 100, 1)
+        {'search': 34, 'social': 33, 'video': 33}
+        """
+        return allocate(self.weights, total, step)
+
+
+@dataclass(frozen=True)
+class Change(_Record):
+    """A change of a study's configuration, or its creation.
+
+    Attributes
+    ----------
+    at : datetime
+        When.
+    kind : str
+        ``"created"``, ``"risk_aversion"``, ``"retired"``, ``"restored"`` or ``"added"``.
+    detail : dict
+        What exactly.
+    revision : int
+        The study's revision from then on.
+    """
+
+    at: datetime
+    kind: str
+    detail: dict[str, Any]
+    revision: int
+
+
+@dataclass(frozen=True)
+class StudySummary(_Record):
+    """A study at a glance.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    options, retired : tuple of str
+        Those in use, and the others.
+    feedback : {"all", "chosen", "total"}
+        What its learner sees.
+    outcome : {"per_unit", "amount"}
+        How outcomes are told.
+    learner, learner_class : str
+        The learner with its arguments, and its class alone.
+    risk_aversion, min_weight : float or None
+        ρ and c, where the learner has them.
+    lease_seconds : float or None
+        How long a round stays open; None for ever.
+    created_at, last_told_at : datetime
+        When.
+    revision : int
+        Raised by every ask, tell and change.
+    rounds, told, open, expired, amended : int
+        How many rounds there are, and of which kind; amended ones are told ones that were corrected.
+    """
+
+    name: str
+    options: tuple[str, ...]
+    retired: tuple[str, ...]
+    feedback: str
+    outcome: str
+    learner: str
+    learner_class: str
+    risk_aversion: float | None
+    min_weight: float | None
+    lease_seconds: float | None
+    created_at: datetime
+    revision: int
+    rounds: int
+    told: int
+    open: int
+    expired: int
+    amended: int
+    last_told_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Verification(_Record):
+    """Whether telling the whole log to a fresh learner gives the stored state.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether it does: bit for bit if the same versions computed both, else within 1e-9, and counters fit the log.
+    exact : bool
+        Whether every bit is the same.
+    difference : float
+        The largest relative difference found.
+    rounds : int
+        Rounds told again.
+    message : str
+        The finding in words.
+    """
+
+    ok: bool
+    exact: bool
+    difference: float
+    rounds: int
+    message: str

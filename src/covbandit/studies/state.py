@@ -1,0 +1,106 @@
+"""A learner's statistics as bytes.
+
+Layout, all numbers little-endian::
+
+    "CBS1"                  4 bytes, the format and its version
+    checksum                8 bytes, BLAKE2b of all that follows
+    length of the header    4 bytes, unsigned
+    header                  JSON: {"told": rounds told, "arrays": [[name, shape], ...], "statistics": {...}}
+    arrays                  float64, one after the other in the header's order, C order
+
+``statistics`` is what a learner in plain Python keeps, as in the files of `Learner.save`. Everything is data: reading
+it runs no code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import struct
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from covbandit._version import __version__
+from covbandit.errors import StateFileError
+from covbandit.learners import Learner
+from covbandit.learners.files import lively, plain
+
+_MAGIC = b"CBS1"
+_LENGTH = struct.Struct("<I")
+_DIGEST = 8
+
+
+def pack(learner: Learner) -> bytes:
+    """Return everything a learner has learned."""
+    told, arrays, statistics = learner._snapshot()
+    header = json.dumps(
+        {
+            "told": told,
+            "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
+            "statistics": plain(statistics),
+        },
+        separators=(",", ":"),
+    ).encode()
+    body = b"".join([_LENGTH.pack(len(header)), header, *(array.astype("<f8").tobytes() for array in arrays.values())])
+    return _MAGIC + _checksum(body) + body
+
+
+def unpack(state: bytes, learner: Learner) -> None:
+    """Give a fresh learner of the same configuration what `pack` returned.
+
+    Raises
+    ------
+    StateFileError
+        If it is damaged, or not this learner's.
+    """
+    told, arrays, statistics = read(state)
+    try:
+        learner._restore((told, arrays, statistics))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StateFileError(f"the stored statistics do not fit {type(learner).__name__}: {error}") from None
+
+
+def read(state: bytes) -> tuple[int, dict[str, Any], dict[str, Any]]:
+    """Return rounds told, arrays by name and plain statistics.
+
+    Raises
+    ------
+    StateFileError
+        If the bytes are damaged.
+    """
+    start = len(_MAGIC) + _DIGEST
+    body = state[start:]
+    if state[: len(_MAGIC)] != _MAGIC or state[len(_MAGIC) : start] != _checksum(body):
+        raise StateFileError("the stored statistics are damaged: their checksum does not match")
+    (length,) = _LENGTH.unpack_from(body)
+    header = json.loads(body[_LENGTH.size : _LENGTH.size + length])
+    at = _LENGTH.size + length
+    arrays = {}
+    for name, shape in header["arrays"]:
+        size = prod(shape)
+        arrays[name] = np.frombuffer(body, "<f8", size, at).astype(np.float64).reshape(shape)
+        at += 8 * size
+    return int(header["told"]), arrays, lively(header["statistics"])
+
+
+def _checksum(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=_DIGEST).digest()
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return what numbers depend on to the last bit: the software, and the processor it is compiled for."""
+    import llvmlite.binding
+    import numba
+
+    return {
+        "covbandit": __version__,
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "machine": platform.machine(),
+        "processor": str(llvmlite.binding.get_host_cpu_name()),
+    }

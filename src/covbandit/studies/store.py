@@ -1,0 +1,298 @@
+"""Where studies live: a SQLite file or a PostgreSQL database, its transactions, and its troubles told in our words."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from weakref import WeakValueDictionary
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.pool import QueuePool
+
+from covbandit.errors import InvalidInput, MissingExtra, NotFound, StoreSchemaError, StoreUnavailable
+from covbandit.studies.schema import SCHEMA
+from covbandit.studies.troubles import in_our_words
+
+DEFAULT_STORE = "sqlite:///covbandit.db"
+
+BUSY_SECONDS = 30.0
+"""How long a writer waits for its turn before it gives up."""
+
+_CONNECTIONS = 20
+
+_WRITES = "covbandit_writes"  # execution option of a connection
+
+
+class _Turn:
+    """Who writes next in this process: threads queue here instead of polling SQLite's lock."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+_turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
+_turns_lock = threading.Lock()
+
+
+def _turn_of(file: str) -> _Turn:
+    with _turns_lock:
+        turn = _turns.get(file)
+        if turn is None:
+            turn = _turns[file] = _Turn()
+        return turn
+
+
+def as_url(store: object) -> URL:
+    """Return the address of a store: a SQLAlchemy URL, or the path of a SQLite file.
+
+    Raises
+    ------
+    InvalidInput
+        If it is neither, of another kind of database, or a database in memory, which would keep nothing.
+    """
+    if isinstance(store, PathLike):
+        return URL.create("sqlite", database=str(Path(store)))
+    if not isinstance(store, str) or not store.strip():
+        raise InvalidInput(f"store must be a URL such as {DEFAULT_STORE!r}, or the path of a file, got {store!r}")
+    if "://" not in store:
+        return URL.create("sqlite", database=store)
+    try:
+        url = make_url(store)
+    except (ArgumentError, ValueError):
+        raise InvalidInput(
+            "store is no URL: write sqlite:///folder/file.db or postgresql://user:password@host/database "
+            "(special characters in a password as %XX)"
+        ) from None
+    backend = url.drivername.partition("+")[0]
+    if backend in ("postgres", "postgresql"):
+        return url.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise InvalidInput(f"store: {url.drivername!r} is not supported; use sqlite:///file.db or postgresql://...")
+    if not url.database or url.database == ":memory:" or "mode=memory" in str(url):
+        raise InvalidInput(
+            f"store {store!r} is in memory, where a study would be lost; name a file: sqlite:///covbandit.db"
+        )
+    return url
+
+
+class Store:
+    """A database of studies. Usually made by giving its URL to `Study.create` or `Study.open`.
+
+    Safe to use from several threads, and by several processes at once. SQLite: write-ahead log, ``synchronous=FULL``
+    (an acknowledged tell survives a power cut), writers take turns by ``BEGIN IMMEDIATE`` and wait up to 30 seconds.
+    PostgreSQL: writers take turns by a lock on the study's row.
+
+    Parameters
+    ----------
+    url : str or path
+        ``"sqlite:///covbandit.db"``, a file's path, or ``"postgresql://user:password@host/database"``.
+    create : bool
+        Set the store up if there is none yet.
+
+    Raises
+    ------
+    NotFound
+        If there is no store yet, unless `create`.
+    StoreSchemaError
+        If it was written by an older or a newer version of covbandit.
+    StoreUnavailable
+        If it cannot be reached, read or written.
+    """
+
+    def __init__(self, url: object = DEFAULT_STORE, create: bool = False) -> None:
+        self._url = as_url(url)
+        self.is_sqlite = self._url.get_backend_name() == "sqlite"
+        self._file = Path(self._url.database or "").expanduser() if self.is_sqlite else None
+        if self._file is not None:
+            self._require_file(self._file, create)
+        self._turn = _turn_of(str(self._file.resolve())) if self._file is not None else None
+        self._engine = self._sqlite() if self.is_sqlite else self._postgresql()
+        try:
+            self._require_schema(create)
+        except BaseException:
+            self.close()
+            raise
+
+    # Addresses -------------------------------------------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        """The store's URL without its password, fit for messages and logs."""
+        shown = self._url.render_as_string(hide_password=True)
+        return shown.replace("postgresql+psycopg://", "postgresql://")
+
+    def __repr__(self) -> str:
+        return f"Store({self.url!r})"
+
+    # Transactions ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open a transaction that may write; it is committed at the end, and undone as a whole if anything is raised.
+
+        Raises
+        ------
+        StoreUnavailable
+            If the database cannot do it; nothing has changed then.
+        """
+        with self._in_our_words():
+            if self._turn is not None and not self._turn.lock.acquire(timeout=BUSY_SECONDS):
+                raise StoreUnavailable(
+                    f"{self.url} was busy for {BUSY_SECONDS:g} seconds: another thread of this process is writing; "
+                    "try again"
+                )
+            try:
+                with self._engine.connect() as connection:
+                    connection.execution_options(**{_WRITES: True})
+                    with connection.begin():
+                        yield connection
+            finally:
+                if self._turn is not None:
+                    self._turn.lock.release()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a transaction that sees one state of the store and never waits for writers."""
+        with self._in_our_words(), self._engine.connect() as connection:
+            if not self.is_sqlite:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
+
+    def close(self) -> None:
+        """Close all connections; the next use opens new ones."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Schema ----------------------------------------------------------------------------------------------------------
+
+    def schema(self) -> str | None:
+        """Return the version of the store's tables, None if there are none."""
+        with self.read() as connection:
+            return _schema(connection)
+
+    def upgrade(self) -> tuple[str | None, str]:
+        """Bring the tables to the newest version, all steps or none; return the versions before and after."""
+        from covbandit.studies.migrations import migrate
+
+        with self.write() as connection:
+            if not self.is_sqlite:  # two processes that set up the same database take turns
+                connection.execute(text("SELECT pg_advisory_xact_lock(7102316155)"))
+            before = _schema(connection)
+            if before is not None and before > SCHEMA:
+                raise self._newer(before)
+            if before != SCHEMA:
+                migrate(connection)
+        return before, SCHEMA
+
+    def _require_schema(self, create: bool) -> None:
+        found = self.schema()
+        if found is None and create:
+            self.upgrade()
+        elif found is None:
+            raise NotFound(f"{self.url} holds no studies yet; create one first (covbandit study create --help)")
+        elif found > SCHEMA:
+            raise self._newer(found)
+        elif found < SCHEMA:
+            raise StoreSchemaError(
+                f"{self.url} was written by an older covbandit (schema {found}, this one uses {SCHEMA}); make a copy, "
+                f"then upgrade it: covbandit study upgrade --store '{self.url}'"
+            )
+
+    def _newer(self, found: str) -> StoreSchemaError:
+        return StoreSchemaError(
+            f"{self.url} was written by a newer covbandit (schema {found}, this one knows up to {SCHEMA}): "
+            "install the newer covbandit; the store was not touched"
+        )
+
+    # Inside ----------------------------------------------------------------------------------------------------------
+
+    def _in_our_words(self) -> Any:
+        return in_our_words(self.url)
+
+    @staticmethod
+    def _require_file(file: Path, create: bool) -> None:
+        try:
+            there, folder = file.is_file(), file.resolve().parent.is_dir()
+        except OSError as error:
+            raise InvalidInput(f"store: {file} cannot be a file: {error.strerror or error}") from None
+        if there:
+            return
+        if not create:
+            raise NotFound(f"there is no store {file}; create a study first, or correct the path")
+        if not folder:
+            raise InvalidInput(f"store: the folder of {file} does not exist; make it first")
+
+    def _sqlite(self) -> Engine:
+        assert self._file is not None
+        file = f"{self._file.resolve().as_uri()}?mode=rwc"
+
+        def connect() -> sqlite3.Connection:
+            # Autocommit as far as Python is concerned: transactions begin where we say so.
+            return sqlite3.connect(file, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+        engine = create_engine(
+            "sqlite+pysqlite://", creator=connect, poolclass=QueuePool, pool_size=_CONNECTIONS, max_overflow=-1
+        )
+
+        @event.listens_for(engine, "connect")
+        def prepare(connection: sqlite3.Connection, _record: object) -> None:
+            _write_ahead(connection)
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA foreign_keys=ON")
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            writes = connection.get_execution_options().get(_WRITES, False)
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+        return engine
+
+    def _postgresql(self) -> Engine:
+        try:
+            return create_engine(
+                self._url,
+                pool_pre_ping=True,  # a server that was restarted is noticed before anything is sent
+                pool_size=_CONNECTIONS,
+                max_overflow=_CONNECTIONS,
+                connect_args={"connect_timeout": 10},
+            )
+        except (ModuleNotFoundError, NoSuchModuleError):
+            raise MissingExtra("PostgreSQL needs psycopg: pip install 'covbandit[postgres]'") from None
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turn the write-ahead log on; several processes may try that on a new file at once."""
+    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+    begun = time.monotonic()
+    while mode != "wal":
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+            if mode != "wal":  # a file system that cannot share memory: the rollback journal is as safe, only slower
+                return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() - begun > BUSY_SECONDS:
+                raise
+            time.sleep(0.01)
+
+
+def _schema(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return None if found is None else str(found)

@@ -1,0 +1,550 @@
+"""Studies: durable ask and tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Self
+
+from sqlalchemy import Row, func, select
+
+from covbandit import validation
+from covbandit.allocation import Allocator, ByName
+from covbandit.errors import InvalidInput, NotFound
+from covbandit.learners import Explanation, Learner
+from covbandit.studies import export as files
+from covbandit.studies.beliefs import Frontier, StudyEstimates, estimates_of, frontier_of
+from covbandit.studies.configuration import Configuration, as_name
+from covbandit.studies.forking import Fork, copied, forked
+from covbandit.studies.history import Course, History
+from covbandit.studies.ledger import _NEW, Ledger, as_change, new_study
+from covbandit.studies.log import Progress, told_rounds
+from covbandit.studies.outcomes import as_outcome_kind
+from covbandit.studies.records import Change, Round, StudySummary, Verification, moment
+from covbandit.studies.schema import changes, studies, tells
+from covbandit.studies.store import DEFAULT_STORE, Store
+from covbandit.studies.verification import verify
+
+StoreLike = str | Path | Store
+Lease = timedelta | float | None
+Outcome = Mapping[str, float] | Sequence[float] | float
+
+DEFAULT_LEASE = timedelta(days=30)
+
+
+class Study:
+    r"""A durable study: ask for weights now, tell what happened later, from anywhere.
+
+    Made by `Study.create` and found again by `Study.open`. Every ask and tell is one transaction of a database; what
+    was acknowledged survives crashes, and what is repeated is not counted twice. Several processes and machines may
+    work on one study at once. Objects may be shared by threads.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> import tempfile, pathlib
+    >>> store = f"sqlite:///{pathlib.Path(tempfile.mkdtemp()) / 'studies.db'}"
+    >>> learner = cb.MCEmpirical(n_options=2, risk_aversion=0.5)
+    >>> study = cb.Study.create("funds", ["SPY", "TLT"], learner, outcome="per_unit", store=store)
+    >>> proposed = study.ask(client="desk-1")
+    >>> proposed.weights
+    {'SPY': 0.5, 'TLT': 0.5}
+    >>> proposed.allocate(10_000)
+    {'SPY': 5000, 'TLT': 5000}
+    >>> study.tell(proposed.id, {"SPY": 1.0, "TLT": 0.2}).reward
+    0.6
+
+    Telling the same again changes nothing; telling something else is refused, unless it is a correction:
+
+    >>> study.tell(proposed.id, {"SPY": 9.9, "TLT": 0.2})
+    Traceback (most recent call last):
+    covbandit.errors.Conflict: round 1 of 'funds' was told otherwise at ...
+    >>> study.amend(proposed.id, {"SPY": 0.9, "TLT": 0.2}).amendments
+    1
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._course: tuple[Any, Course] | None = None
+
+    # Making and finding ----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(
+        cls,
+        name: str,
+        options: Sequence[str],
+        learner: Learner | Allocator | Mapping[str, Any],
+        outcome: str,
+        store: StoreLike = DEFAULT_STORE,
+        *,
+        lease: Lease = DEFAULT_LEASE,
+    ) -> Self:
+        """Create a study.
+
+        Parameters
+        ----------
+        name : str
+            Up to 200 printable characters without ``/``.
+        options : sequence of str
+            The options' names.
+        learner : Learner, Allocator or mapping
+            A fresh learner; what it has been told already would be missing in the log. A mapping describes one:
+            ``{"class": "PairUCB", "risk_aversion": 0.4}`` or, for the recommended one,
+            ``{"feedback": "chosen", "risk_aversion": 0.4}``.
+        outcome : {"per_unit", "amount"}
+            What will be told: the reward per unit of weight (a return, a rate), as in the paper; or what each option
+            earned at its weight (a sum of money), which is divided by the weight, and refused where the weight was 0.
+        store : str, path or Store
+            ``"sqlite:///covbandit.db"`` by default, made if need be; or ``"postgresql://user:password@host/database"``.
+        lease : timedelta, seconds or None
+            How long a round stays open for its client; None for ever.
+
+        Raises
+        ------
+        Conflict
+            If there is a study of that name.
+        """
+        configuration = Configuration.of(options, learner)
+        kind = as_outcome_kind(outcome)
+        as_name(name, "study name", in_address=True)
+        seconds = as_lease(lease)
+        place, ours = _opened(store, create=True)
+        try:
+            with place.write() as connection:
+                new_study(connection, name, configuration, kind, seconds, {})
+            return cls(_ledger(place, name))
+        except BaseException:
+            if ours:
+                place.close()
+            raise
+
+    @classmethod
+    def open(cls, name: str, store: StoreLike = DEFAULT_STORE) -> Self:
+        """Open a study that was created before, here or elsewhere.
+
+        Raises
+        ------
+        NotFound
+            If there is none of that name; the message names those there are.
+        StoreSchemaError
+            If the store was written by an older or a newer version of covbandit.
+        """
+        place, ours = _opened(store)
+        try:
+            return cls(_ledger(place, name))
+        except BaseException:
+            if ours:
+                place.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connections to the store; the next call opens new ones."""
+        self._ledger.store.close()
+
+    # What it is ------------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self._ledger.name
+
+    @property
+    def store(self) -> Store:
+        """Where the study lives."""
+        return self._ledger.store
+
+    @property
+    def outcome(self) -> str:
+        """How outcomes are told: ``"per_unit"`` or ``"amount"``."""
+        return self._ledger.kind
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options in use."""
+        return self._configuration().in_use
+
+    @property
+    def retired(self) -> tuple[str, ...]:
+        """The options no longer in use."""
+        return self._configuration().retired
+
+    @property
+    def feedback(self) -> str:
+        """What the learner sees: ``"all"``, ``"chosen"`` or ``"total"``."""
+        return self._configuration().build().feedback
+
+    @property
+    def risk_aversion(self) -> float | None:
+        """ρ, if the learner has one."""
+        return self._configuration().arguments.get("risk_aversion")
+
+    @property
+    def revision(self) -> int:
+        """A number that every ask, tell and change raises."""
+        return int(self._row().revision)
+
+    @property
+    def lease(self) -> timedelta | None:
+        """How long a round stays open for its client."""
+        seconds = self._row().lease
+        return None if seconds is None else timedelta(seconds=seconds)
+
+    @property
+    def learner(self) -> Learner:
+        """A copy of the learner, with everything told so far."""
+        with self._ledger.learner_now() as (learner, _):
+            return learner.clone()
+
+    def __repr__(self) -> str:
+        return f"Study({self.name!r}, store={self.store.url!r})"
+
+    def summary(self) -> StudySummary:
+        """Return the study at a glance."""
+        return summary_of(self._row())
+
+    # Ask and tell ----------------------------------------------------------------------------------------------------
+
+    def ask(self, client: str | None = None, key: str | None = None, lease: Lease | object = _NEW) -> Round:
+        """Propose weights for a round.
+
+        Without arguments a new round is opened each time. Rounds that are still open count as outstanding: schedules
+        and random draws advance by as many.
+
+        Parameters
+        ----------
+        client : str, optional
+            Who asks. As long as this client's round is open, it is returned again: asking may be repeated after a
+            crash or a lost answer.
+        key : str, optional
+            What the round is for, such as ``"2026-W46"``. The same key always returns the same round, and a new key
+            opens a new one even while older ones wait for their outcome.
+        lease : timedelta, seconds or None, optional
+            How long this round stays open, instead of the study's lease.
+
+        Returns
+        -------
+        Round
+            With ``id``, ``weights`` by option name, ``status`` and ``expires``.
+        """
+        client = None if client is None else as_name(client, "client")
+        key = None if key is None else as_name(key, "key")
+        return self._ledger.ask(client, key, lease if lease is _NEW else as_lease(lease))
+
+    def tell(self, round_id: int, outcome: Outcome, weights: ByName | None = None) -> Round:
+        """Tell what happened in a round; early or late, in any order.
+
+        Telling the same again changes nothing. A round whose lease has ended may still be told.
+
+        Parameters
+        ----------
+        round_id : int
+            ``id`` of the round that `ask` returned.
+        outcome : mapping, sequence or float
+            By option name: with feedback ``"all"`` of every option in use, with ``"chosen"`` of exactly those with
+            weight; with ``"total"`` one number. In a sequence, None or NaN stands for options not seen. What is not
+            known is not zero: a round is told when it is known.
+        weights : mapping or sequence, optional
+            What was really played, if not what was asked; it must sum to one.
+
+        Returns
+        -------
+        Round
+
+        Raises
+        ------
+        InvalidInput
+            If anything cannot be used.
+        NotFound
+            If there is no such round.
+        Conflict
+            If it was told otherwise; see `amend`.
+        """
+        return self._ledger.tell([(round_id, outcome, weights)])[0]
+
+    def tell_many(self, entries: Iterable[Sequence[Any]]) -> list[Round]:
+        """Tell many rounds in one transaction: all of them or, if one is refused, none.
+
+        Parameters
+        ----------
+        entries : iterable of (round_id, outcome) or (round_id, outcome, weights)
+            As for `tell`, in the order in which they are to be learned.
+        """
+        checked = []
+        for k, entry in enumerate(entries):
+            if isinstance(entry, str | Mapping) or not 2 <= len(entry) <= 3:
+                raise InvalidInput(f"entry {k} must be (round_id, outcome) or (round_id, outcome, weights): {entry!r}")
+            checked.append((entry[0], entry[1], entry[2] if len(entry) == 3 else None))
+        return self._ledger.tell(checked)
+
+    def tell_outside(self, weights: ByName, outcome: Outcome, key: str | None = None) -> Round:
+        """Tell a round that was not asked for: history, or what others played.
+
+        Parameters
+        ----------
+        weights : mapping or sequence
+            What was played; it must sum to one.
+        outcome : mapping, sequence or float
+            As for `tell`. With feedback ``"all"``, None stands for an option without weight that did not exist yet.
+        key : str, optional
+            Makes it safe to repeat: the same key is taken in once.
+        """
+        return self._ledger.tell_outside(weights, outcome, None if key is None else as_name(key, "key"))
+
+    def amend(self, round_id: int, outcome: Outcome, weights: ByName | None = None) -> Round:
+        """Correct a round that was told.
+
+        The correction is appended to the log, which keeps both; the statistics follow as if the round had been told so
+        in its place. That tells the whole log again, so it takes time in proportion to the number of rounds.
+        """
+        return self._ledger.amend(round_id, outcome, weights)
+
+    # Change ----------------------------------------------------------------------------------------------------------
+
+    def set_risk_aversion(self, risk_aversion: float) -> Change:
+        """Change ρ. The learner is as if it had been so from the beginning; rounds already asked keep their weights."""
+        return self._ledger.change(
+            "risk_aversion",
+            {"risk_aversion": risk_aversion},
+            lambda now: now.with_risk_aversion(risk_aversion),
+        )
+
+    def retire(self, option: str) -> Change:
+        """Take an option out of use: it gets weight 0 from now on and keeps its statistics.
+
+        Rounds already asked keep their weights, and are told as they were played.
+        """
+        return self._ledger.change("retired", {"option": option}, lambda now: now.without(option))
+
+    def restore(self, option: str) -> Change:
+        """Bring a retired option back into use, with its statistics."""
+        return self._ledger.change("restored", {"option": option}, lambda now: now.again_with(option))
+
+    def add_option(self, option: str) -> Change:
+        """Add an option. It starts unseen, and is explored by the learner's own rule.
+
+        With full information it is seen whatever its weight, so it has none until it was seen twice with every other
+        option. Semi-bandit learners pull it as in their start-up; learners from totals play the actions of their design
+        that contain it.
+        """
+        return self._ledger.change("added", {"option": option}, lambda now: now.and_also(option))
+
+    def changes(self) -> list[Change]:
+        """Return what was changed, oldest first; the first one is the creation."""
+        with self._ledger.reading() as (connection, _):
+            found = connection.execute(
+                select(changes).where(changes.c.study_id == self._ledger.study).order_by(changes.c.revision)
+            ).all()
+        return [as_change(each) for each in found]
+
+    # Look ------------------------------------------------------------------------------------------------------------
+
+    def round(self, round_id: int) -> Round:
+        """Return one round."""
+        return self._ledger.find(round_id)
+
+    def rounds(self, after: int = 0, limit: int | None = None, status: str | None = None) -> list[Round]:
+        """Return rounds in order of their last change.
+
+        Parameters
+        ----------
+        after : int
+            Only those that changed since this revision of the study.
+        limit : int, optional
+            No more than so many; go on with ``after=`` the revision of the last one.
+        status : {"open", "told", "expired"}, optional
+            Only those.
+        """
+        if status not in (None, "open", "told", "expired"):
+            raise InvalidInput(f'status must be "open", "told" or "expired", got {status!r}')
+        after = min(validation.as_count(after, "after"), 2**62)
+        limit = None if limit is None else min(validation.as_count(limit, "limit", 1), 2**31)
+        return self._ledger.changed(after, limit, status)
+
+    def explain(self) -> Explanation:
+        """Say why: what each option contributes to the mean and the risk of the weights proposed now."""
+        with self._ledger.learner_now() as (learner, _):
+            return learner.explain()
+
+    def estimates(self) -> StudyEstimates:
+        """Return what the learner believes of each option and pair."""
+        with self._ledger.learner_now() as (learner, configuration):
+            return estimates_of(learner, configuration)
+
+    def frontier(self, points: int = 40) -> Frontier:
+        """Return the efficient frontier by the learner's estimates, with the current and the optimal point."""
+        with self._ledger.learner_now() as (learner, configuration):
+            copy = learner.clone()
+        return frontier_of(copy, configuration, points)
+
+    def history(self, points: int = 400) -> History:
+        """Return the course of the study: weights, rewards and risk over the told rounds."""
+        with self._ledger.reading() as (connection, row):
+            configuration = Configuration.from_text(row.configuration)
+            # What was read before holds as long as nothing was corrected.
+            basis = (connection.execute(_corrections(self._ledger.study)).scalar(), configuration.options)
+            known = self._course
+            course = known[1] if known is not None and known[0] == basis else Course()
+            new = told_rounds(connection, self._ledger.study, len(configuration.options), course.last)
+            course.extend(new, self._ledger.kind)
+            self._course = (basis, course)
+        full = configuration.build().feedback == "all"
+        return course.history(configuration.options, full, points)
+
+    def export(self, path: str | Path | None = None, format: str | None = None) -> bytes:
+        """Write all rounds to a file, or return what would be in it.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to; its ending tells the format.
+        format : {"csv", "json", "parquet"}, optional
+            CSV and Parquet have a row per round with its latest outcome. JSON has everything: configuration, every
+            outcome ever told, corrections and what they correct, and changes.
+        """
+        kind = files.as_format(format, path)
+        found = sorted(self.rounds(), key=lambda each: each.id)
+        content: Any
+        if kind == "json":
+            row = self._row()
+            content = files.document_of(
+                summary_of(row), json.loads(row.configuration), found, self._tells(), self.changes()
+            )
+        else:
+            configuration = self._configuration()
+            total = configuration.build().feedback == "total"
+            content = files.table_of(found, configuration.options, total)
+        written = files.written(content, kind)
+        if path is not None:
+            files.keep(written, path)
+        return written
+
+    def fork(self, learner: Learner | Allocator | Mapping[str, Any], name: str | None = None) -> Fork:
+        """Tell the history to another learner, and see what it would advise now.
+
+        That is not how it would have performed: the rounds are those that this study's learner chose.
+
+        Parameters
+        ----------
+        learner : Learner, Allocator or mapping
+            A fresh one over the same options, which can read this study's feedback: outcomes of all options also show
+            those of the chosen ones, and both show the total.
+        name : str, optional
+            Make it a study of its own in the same store, with the history as rounds told from outside.
+        """
+        with self._ledger.reading() as (connection, row):
+            configuration = Configuration.from_text(row.configuration)
+            made = forked(connection, self._ledger.study, configuration, self._ledger.kind, learner)
+        if name is None:
+            return made.fork
+        as_name(name, "study name", in_address=True)
+        with self.store.write() as connection:
+            copied(connection, name, made, self.name, self._ledger.study, self._ledger.kind, self._row().lease)
+        return made.as_study(name)
+
+    def verify(self, progress: Progress | None = None) -> Verification:
+        """Tell the whole log to a fresh learner and compare with the stored state; check counters against the log.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called now and then with the number of rounds told again.
+        """
+        with self._ledger.reading() as (connection, row):
+            return verify(connection, row, progress)
+
+    # Inside ----------------------------------------------------------------------------------------------------------
+
+    def _row(self) -> Row[Any]:
+        with self._ledger.reading() as (_, row):
+            return row
+
+    def _configuration(self) -> Configuration:
+        return Configuration.from_text(self._row().configuration)
+
+    def _tells(self) -> list[dict[str, Any]]:
+        with self._ledger.reading() as (connection, _):
+            found = connection.execute(
+                select(tells).where(tells.c.study_id == self._ledger.study).order_by(tells.c.number)
+            ).all()
+        return [
+            {
+                "number": each.number,
+                "round": each.round,
+                "kind": each.kind,
+                "told_at": moment(each.told_at).isoformat(),  # type: ignore[union-attr]
+                "played": json.loads(each.played),
+                "outcome": json.loads(each.outcome),
+            }
+            for each in found
+        ]
+
+
+def _corrections(study: int) -> Any:
+    return select(func.max(tells.c.number)).where(tells.c.study_id == study, tells.c.kind == "amended")
+
+
+def _opened(store: StoreLike, create: bool = False) -> tuple[Store, bool]:
+    """Return the store, and whether it was opened here."""
+    if isinstance(store, Store):
+        return store, False
+    return Store(store, create=create), True
+
+
+def _ledger(store: Store, name: object) -> Ledger:
+    with store.read() as connection:
+        row = connection.execute(select(studies).where(studies.c.name == str(name))).one_or_none()
+        if row is None:
+            known = connection.execute(select(studies.c.name).order_by(studies.c.name).limit(10)).scalars().all()
+            there = ", ".join(map(repr, known)) or "none"
+            raise NotFound(f"there is no study {name!r} in {store.url}; there are: {there}")
+    return Ledger(store, row)
+
+
+def as_lease(lease: object) -> float | None:
+    """Return a lease in seconds, None for ever."""
+    if lease is None:
+        return None
+    if isinstance(lease, timedelta):
+        lease = lease.total_seconds()
+    return validation.as_positive(lease, "lease")
+
+
+def summary_of(row: Row[Any]) -> StudySummary:
+    """Return a study's row at a glance."""
+    configuration = Configuration.from_text(row.configuration)
+    learner = configuration.build()
+    return StudySummary(
+        name=row.name,
+        options=configuration.in_use,
+        retired=configuration.retired,
+        feedback=learner.feedback,
+        outcome=row.outcome,
+        learner=repr(learner),
+        learner_class=configuration.learner,
+        risk_aversion=learner.risk_aversion,
+        min_weight=learner.min_weight,
+        lease_seconds=row.lease,
+        created_at=moment(row.created_at),  # type: ignore[arg-type]
+        revision=int(row.revision),
+        rounds=int(row.n_rounds),
+        told=int(row.n_told),
+        open=int(row.n_open),
+        expired=int(row.n_rounds - row.n_told - row.n_open),
+        amended=int(row.n_amended),
+        last_told_at=moment(row.last_told_at),
+    )
+
+
+def list_studies(store: StoreLike = DEFAULT_STORE) -> list[StudySummary]:
+    """Return all studies of a store at a glance, by name."""
+    place, ours = _opened(store)
+    try:
+        with place.read() as connection:
+            found = connection.execute(select(studies).order_by(studies.c.name)).all()
+    finally:
+        if ours:
+            place.close()
+    return [summary_of(row) for row in found]

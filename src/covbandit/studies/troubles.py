@@ -1,0 +1,100 @@
+"""What databases raise, in our words: what happened, whether trying again helps, and that nothing is lost."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from covbandit.errors import StoreUnavailable
+
+_SQLITE = {
+    "SQLITE_BUSY": ("is locked by another process that has been writing for long", True),
+    "SQLITE_LOCKED": ("is locked by another connection", True),
+    "SQLITE_FULL": ("cannot grow: the disk is full; make room, then repeat", False),
+    "SQLITE_READONLY": ("is read-only; check the rights of the file and its folder", False),
+    "SQLITE_CANTOPEN": ("cannot be opened; check the rights of the file and its folder", False),
+    "SQLITE_PERM": ("cannot be opened; check the rights of the file and its folder", False),
+    "SQLITE_IOERR": ("cannot be read or written: the disk reports an error, or is full", False),
+    "SQLITE_CORRUPT": ("is damaged; restore it from a copy", False),
+    "SQLITE_NOTADB": ("is no SQLite database; name another file", False),
+}
+
+# Classes of SQLSTATE, and single ones, longest first.
+_POSTGRESQL = (
+    ("53100", "cannot grow: the disk of the server is full; make room, then repeat", False),
+    ("53300", "has too many connections", True),
+    ("25006", "is read-only", False),
+    ("28", "refuses the user or the password", False),
+    ("3D000", "does not exist on that server; create the database first", False),
+    ("42501", "refuses: the user lacks the right to do that", False),
+    ("40", "could not finish the transaction beside others", True),
+    ("55P03", "is locked by another process", True),
+    ("57", "is shutting down or starting up", True),
+    ("08", "lost the connection to its server", True),
+)
+
+
+def _of_sqlite(error: sqlite3.Error) -> tuple[str, bool] | None:
+    name = getattr(error, "sqlite_errorname", None) or ""
+    for known, told in _SQLITE.items():
+        if name == known or name.startswith(f"{known}_"):
+            return told
+    return None
+
+
+def _of_postgresql(error: BaseException) -> tuple[str, bool]:
+    state = str(getattr(error, "sqlstate", None) or "")
+    for known, what, again in _POSTGRESQL:
+        if state.startswith(known):
+            return what, again
+    said = str(error).lower()
+    if "password authentication failed" in said or "no password supplied" in said:
+        return "refuses the user or the password", False
+    if "does not exist" in said and "database" in said:
+        return "does not exist on that server; create the database first", False
+    return "does not answer", True
+
+
+def unavailable(error: BaseException, url: str) -> StoreUnavailable | None:
+    """Return our error for one of a database's, None if it is not about the database being unavailable."""
+    if isinstance(error, PoolTimeout):
+        return StoreUnavailable(f"{url} is busy: all connections of this process are in use; try again")
+    if not isinstance(error, DBAPIError):
+        return None
+    original = error.orig
+    if isinstance(original, sqlite3.Error):
+        told = _of_sqlite(original)
+    elif isinstance(original, BaseException) and type(original).__name__ in ("OperationalError", "InterfaceError"):
+        told = _of_postgresql(original)
+    elif isinstance(original, BaseException) and getattr(original, "sqlstate", None):
+        told = _of_postgresql(original) if str(original.sqlstate)[:2] in ("25", "40", "42", "53", "55", "57") else None
+    else:
+        told = None
+    if told is None:
+        return None
+    what, again = told
+    return StoreUnavailable(
+        f"{url} {what}. Nothing was changed by this call, or all of it; repeating it is safe ({_first_line(original)})",
+        again,
+    )
+
+
+def _first_line(error: object) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+@contextmanager
+def in_our_words(url: str) -> Iterator[None]:
+    """Turn a database's errors into `StoreUnavailable`."""
+    try:
+        yield
+    except (DBAPIError, PoolTimeout) as error:
+        ours = unavailable(error, url)
+        if ours is None:
+            raise
+        raise ours from None
