@@ -14,9 +14,10 @@ from sqlalchemy import Connection, insert, update
 from covbandit.errors import Unsupported
 from covbandit.learners import Explanation, Learner
 from covbandit.studies.configuration import Configuration
-from covbandit.studies.ledger import new_study, outside_round
+from covbandit.studies.creation import new_study
 from covbandit.studies.log import F64, Told, tell_all, told_rounds
 from covbandit.studies.outcomes import Listed, realised
+from covbandit.studies.rows import outside_round
 from covbandit.studies.schema import rounds, states, studies, tells
 from covbandit.studies.state import pack
 

@@ -66,7 +66,7 @@ class History:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Undo `to_dict`."""
-        values = {
+        values: dict[str, Any] = {
             each.name: tuple(data[each.name]) if isinstance(data[each.name], list) else data[each.name]
             for each in fields(cls)
         }

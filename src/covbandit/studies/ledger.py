@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, Row, and_, bindparam, func, insert, or_, select, update
-from sqlalchemy.exc import IntegrityError
 
 from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError
 from covbandit.learners import Learner
-from covbandit.studies.configuration import Configuration, as_name
+from covbandit.studies.configuration import Configuration
 from covbandit.studies.log import padded, replay, tell
-from covbandit.studies.outcomes import Listed, as_played, as_told, per_unit, realised
+from covbandit.studies.outcomes import Listed, as_played, as_told, per_unit
 from covbandit.studies.records import NEVER, Change, Round, moment
+from covbandit.studies.rows import FreshRow, as_change, as_round, change_row, found_played, outside_round
 from covbandit.studies.schema import changes, rounds, states, studies, tells
 from covbandit.studies.state import pack, unpack, versions
 from covbandit.studies.store import Store
@@ -31,7 +31,8 @@ from covbandit.studies.store import Store
 Entry = tuple[int, Any, Any]
 """A round's number, its outcome, and the weights really played or None."""
 
-_NEW = object()  # no lease given: the study's own
+OWN_LEASE = object()
+"""Stands for a lease that is not given: the study's own holds."""
 
 _STUDY = select(studies).where(studies.c.id == bindparam("study"))
 _STATE = select(states.c.state, states.c.versions).where(states.c.study_id == bindparam("study"))
@@ -142,7 +143,7 @@ class Ledger:
 
     # Ask -------------------------------------------------------------------------------------------------------------
 
-    def ask(self, client: str | None, key: str | None, lease: float | object | None = _NEW) -> Round:
+    def ask(self, client: str | None, key: str | None, lease: float | object | None = OWN_LEASE) -> Round:
         """Return the client's open round or the key's round, or a new one."""
         with self._writing() as (connection, books):
             found = self._asked_before(connection, client, key, books.now)
@@ -153,7 +154,7 @@ class Ledger:
             outstanding = int(books["n_open"])
             weights = learner.ask(outstanding).tolist()
             options, retired = self._configuration.options, set(self._configuration.retired)
-            seconds = books["lease"] if lease is _NEW else lease
+            seconds: Any = books["lease"] if lease is OWN_LEASE else lease
             values = {
                 "study_id": self.study,
                 "number": books.add("n_rounds"),
@@ -176,7 +177,7 @@ class Ledger:
             connection.execute(insert(rounds), values)
             self._keep(connection, books)
             configuration = self._configuration
-        return self._round(_Fresh(values), configuration)
+        return self._round(FreshRow(values), configuration)
 
     def _asked_before(self, connection: Connection, client: str | None, key: str | None, now: float) -> Any:
         if key is not None:
@@ -382,7 +383,7 @@ class Ledger:
             text = configuration.to_text()
             books.values["state_revision"] = books.add("revision")
             books.values["configuration"] = text
-            change = _change_row(self.study, books["revision"], books.now, kind, detail)
+            change = change_row(self.study, books["revision"], books.now, kind, detail)
             connection.execute(insert(changes), change)
             self._state_revision = None
             self._versions = [versions()]
@@ -390,7 +391,7 @@ class Ledger:
             self._keep(connection, books)
         with self._lock:
             self._configure(text)
-        return as_change(_Fresh(change))
+        return as_change(FreshRow(change))
 
     # Inside ----------------------------------------------------------------------------------------------------------
 
@@ -452,140 +453,7 @@ class Ledger:
         return as_round(found, self.name, self.kind, configuration.options)
 
 
-class _Fresh:
-    """A row that was just written, read like one from the store."""
-
-    played = outcome = told_at = first_tell = last_tell = None
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.__dict__.update(values)
-
-
 def _as_number(round_id: object) -> int:
     if isinstance(round_id, bool) or not isinstance(round_id, int | np.integer):
         raise InvalidInput(f"round_id must be the whole number that ask returned, got {round_id!r}")
     return min(max(int(round_id), -1), 2**62)  # beyond what databases count to, there is no such round either
-
-
-def found_played(found: Any) -> list[float]:
-    """Return the weights that were played in a told round, as far as they were known then."""
-    return [float(w) for w in json.loads(found.played)]
-
-
-def outside_round(
-    study: int, number: int, tell_number: int, key: str | None, now: float, played: Sequence[float], revision: int
-) -> dict[str, Any]:
-    """Return the row of a round that was told from outside."""
-    return {
-        "study_id": study,
-        "number": number,
-        "source": "outside",
-        "status": "told",
-        "client": None,
-        "key": key,
-        "asked_at": now,
-        "expires_at": NEVER,
-        "outstanding": 0,
-        "weights": json.dumps(list(played)),
-        "revision": revision,
-        "first_tell": tell_number,
-        "last_tell": tell_number,
-        "amendments": 0,
-        "late": 0,
-    }
-
-
-def as_round(found: Any, study: str, kind: str, options: Sequence[str]) -> Round:
-    """Return a round from its row, joined with what was told of it last."""
-    weights = json.loads(found.weights)
-    expired = found.status == "open" and found.expires_at <= time.time()
-    played = outcome = rewards = reward = None
-    if found.played is not None:
-        weights_played = [float(w) for w in json.loads(found.played)]
-        told = json.loads(found.outcome)
-        seen = per_unit(told, kind, weights_played)
-        reward = realised(seen, np.array(weights_played))
-        played = dict(zip(options, weights_played, strict=False))
-        outcome, rewards = told, None
-        if isinstance(told, list):
-            outcome = {name: value for name, value in zip(options, told, strict=False) if value is not None}
-            rewards = {
-                name: value
-                for name, value in zip(options, seen.tolist(), strict=False)
-                if value == value  # type: ignore[union-attr]
-            }
-    return Round(
-        id=int(found.number),
-        study=study,
-        weights={name: w or 0.0 for name, w in zip(options, weights, strict=False)},
-        status="expired" if expired else found.status,
-        expires=moment(found.expires_at),
-        client=found.client,
-        key=found.key,
-        source=found.source,
-        asked_at=moment(found.asked_at),  # type: ignore[arg-type]
-        told_at=moment(found.told_at),
-        played=played,
-        outcome=outcome,
-        rewards=rewards,
-        reward=reward,
-        outstanding=int(found.outstanding),
-        late=bool(found.late),
-        amendments=int(found.amendments),
-        revision=int(found.revision),
-    )
-
-
-def as_change(found: Any) -> Change:
-    """Return a change from its row."""
-    return Change(moment(found.changed_at), found.kind, json.loads(found.detail), int(found.revision))  # type: ignore[arg-type]
-
-
-def _change_row(study: int, revision: int, now: float, kind: str, detail: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "study_id": study,
-        "revision": revision,
-        "changed_at": now,
-        "kind": kind,
-        "detail": json.dumps(detail),
-    }
-
-
-def new_study(
-    connection: Connection,
-    name: str,
-    configuration: Configuration,
-    kind: str,
-    lease: float | None,
-    note: Mapping[str, Any],
-) -> int:
-    """Write a study without rounds; return its number in the store."""
-    taken = f"there is a study {name!r} already; open it, or take another name"
-    if connection.execute(select(studies.c.id).where(studies.c.name == name)).first() is not None:
-        raise Conflict(taken)
-    now = time.time()
-    values = {
-        "name": as_name(name, "study name", in_address=True),
-        "created_at": now,
-        "outcome": kind,
-        "configuration": configuration.to_text(),
-        "lease": lease,
-        "revision": 1,
-        "state_revision": 1,
-        "next_expiry": NEVER,
-        **dict.fromkeys(("n_rounds", "n_tells", "n_told", "n_open", "n_amended"), 0),
-    }
-    try:
-        with connection.begin_nested():
-            inserted = connection.execute(insert(studies), values).inserted_primary_key
-    except IntegrityError:  # another process was faster
-        raise Conflict(taken) from None
-    assert inserted is not None
-    study = int(inserted[0])
-    connection.execute(
-        insert(states),
-        {"study_id": study, "state": pack(configuration.build()), "versions": json.dumps([versions()])},
-    )
-    detail = {"learner": repr(configuration.build()), "options": list(configuration.options), "outcome": kind, **note}
-    connection.execute(insert(changes), _change_row(study, 1, now, "created", detail))
-    return study

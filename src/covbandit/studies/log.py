@@ -92,7 +92,7 @@ def tell_all(learner: Learner, history: Iterator[tuple[F64, F64 | float]], progr
             for weights, rewards in batch:
                 tell(learner, weights, rewards)
         else:
-            learner.tell_many([weights for weights, _ in batch], [rewards for _, rewards in batch])
+            learner.tell_many(np.array([weights for weights, _ in batch]), [rewards for _, rewards in batch])  # type: ignore[arg-type]
         done += len(batch)
         if progress is not None:
             progress(done)

@@ -30,7 +30,8 @@ def as_played(weights: object, options: Sequence[str]) -> list[float]:
     """Return the weights that were played, in option order; options that a mapping does not name have weight zero."""
     if isinstance(weights, Mapping) or hasattr(weights, "items"):
         weights = validation.in_option_order(weights, options, "weight", default=0.0)
-    return validation.as_weights(weights, len(options), options).tolist()  # type: ignore[arg-type]
+    checked: list[float] = validation.as_weights(weights, len(options), options).tolist()  # type: ignore[arg-type]
+    return checked
 
 
 def as_told(
@@ -97,7 +98,7 @@ def as_told(
                 f"outcome is missing for option {name!r} ({because}); what is not known is not zero: tell the round "
                 "when it is known"
             )
-    return [told.get(name) for name in options]  # type: ignore[misc]
+    return [told.get(name) for name in options]
 
 
 def _by_option(outcome: Any, options: Sequence[str]) -> dict[str, Any]:

@@ -17,12 +17,14 @@ from covbandit.learners import Explanation, Learner
 from covbandit.studies import export as files
 from covbandit.studies.beliefs import Frontier, StudyEstimates, estimates_of, frontier_of
 from covbandit.studies.configuration import Configuration, as_name
+from covbandit.studies.creation import new_study
 from covbandit.studies.forking import Fork, copied, forked
 from covbandit.studies.history import Course, History
-from covbandit.studies.ledger import _NEW, Ledger, as_change, new_study
+from covbandit.studies.ledger import OWN_LEASE, Ledger
 from covbandit.studies.log import Progress, told_rounds
 from covbandit.studies.outcomes import as_outcome_kind
 from covbandit.studies.records import Change, Round, StudySummary, Verification, moment
+from covbandit.studies.rows import as_change
 from covbandit.studies.schema import changes, studies, tells
 from covbandit.studies.store import DEFAULT_STORE, Store
 from covbandit.studies.verification import verify
@@ -207,7 +209,7 @@ class Study:
 
     # Ask and tell ----------------------------------------------------------------------------------------------------
 
-    def ask(self, client: str | None = None, key: str | None = None, lease: Lease | object = _NEW) -> Round:
+    def ask(self, client: str | None = None, key: str | None = None, lease: Lease | object = OWN_LEASE) -> Round:
         """Propose weights for a round.
 
         Without arguments a new round is opened each time. Rounds that are still open count as outstanding: schedules
@@ -231,7 +233,7 @@ class Study:
         """
         client = None if client is None else as_name(client, "client")
         key = None if key is None else as_name(key, "key")
-        return self._ledger.ask(client, key, lease if lease is _NEW else as_lease(lease))
+        return self._ledger.ask(client, key, lease if lease is OWN_LEASE else as_lease(lease))
 
     def tell(self, round_id: int, outcome: Outcome, weights: ByName | None = None) -> Round:
         """Tell what happened in a round; early or late, in any order.

@@ -59,6 +59,11 @@ def _of_postgresql(error: BaseException) -> tuple[str, bool]:
     return "does not answer", True
 
 
+def _is_trouble(error: BaseException) -> bool:
+    """Tell whether an error is about the server rather than about what was asked of it."""
+    return str(getattr(error, "sqlstate", ""))[:2] in ("25", "40", "42", "53", "55", "57")
+
+
 def unavailable(error: BaseException, url: str) -> StoreUnavailable | None:
     """Return our error for one of a database's, None if it is not about the database being unavailable."""
     if isinstance(error, PoolTimeout):
@@ -71,7 +76,7 @@ def unavailable(error: BaseException, url: str) -> StoreUnavailable | None:
     elif isinstance(original, BaseException) and type(original).__name__ in ("OperationalError", "InterfaceError"):
         told = _of_postgresql(original)
     elif isinstance(original, BaseException) and getattr(original, "sqlstate", None):
-        told = _of_postgresql(original) if str(original.sqlstate)[:2] in ("25", "40", "42", "53", "55", "57") else None
+        told = _of_postgresql(original) if _is_trouble(original) else None
     else:
         told = None
     if told is None:

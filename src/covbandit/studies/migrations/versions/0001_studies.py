@@ -9,7 +9,7 @@ down_revision = None
 _ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
-def _study() -> sa.Column:
+def _study() -> sa.Column[int]:
     return sa.Column("study_id", _ID, sa.ForeignKey("studies.id"), primary_key=True, autoincrement=False)
 
 
