@@ -86,7 +86,7 @@ def create_token(store: Store, label: str, scope: str) -> str:
     """
     if scope not in SCOPES:
         raise InvalidInput(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}")
-    if not isinstance(label, str) or not label.strip() or not label.isprintable() or len(label) > _LONGEST_LABEL:
+    if not label.strip() or not label.isprintable() or len(label) > _LONGEST_LABEL:
         raise InvalidInput(
             f"label must be 1 to {_LONGEST_LABEL} printable characters that say what the token is for, got {label!r}"
         )

@@ -1,0 +1,144 @@
+"""The client of a service: studies on another machine, used as if they were here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from covbandit.allocation import Allocator
+from covbandit.errors import Conflict
+from covbandit.learners import Learner
+from covbandit.service.remote import RemoteStudy, described, path_of, seconds
+from covbandit.service.retrying import Line
+from covbandit.studies import StudySummary
+from covbandit.studies.configuration import Configuration
+from covbandit.studies.study import Lease
+
+if TYPE_CHECKING:
+    import httpx
+
+_USUAL = object()  # no lease given: the service's own
+
+
+class Client:
+    """A service that ``covbandit serve`` runs.
+
+    Whatever may be repeated without harm is sent again when the connection breaks, the store is busy or requests come
+    too fast, with growing pauses. A retry never opens a second round and never counts an outcome twice. Objects may be
+    shared by threads.
+
+    Parameters
+    ----------
+    url : str
+        The address that ``covbandit serve`` printed: ``"http://127.0.0.1:8765"``.
+    token : str, optional
+        What ``covbandit token create`` printed, if the service wants one.
+    timeout : float
+        Seconds to wait for an answer before trying again.
+    retries : int
+        How often to try again.
+    transport : httpx.BaseTransport, optional
+        How requests travel, for special networks and tests.
+
+    Raises
+    ------
+    MissingExtra
+        If httpx is not installed: ``pip install 'covbandit[service]'``.
+
+    Examples
+    --------
+    ::
+
+        client = cb.Client("http://127.0.0.1:8765", token="cbt_...")
+        study = client.create("funds", ["SPY", "TLT"], {"feedback": "all", "risk_aversion": 2.0}, "per_unit")
+        proposed = study.ask(key="2026-W46")
+        study.tell(proposed.id, {"SPY": 0.012, "TLT": -0.003})
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        timeout: float = 60.0,
+        retries: int = 6,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._line = Line(url, token, timeout, retries, transport)
+
+    def __repr__(self) -> str:
+        return f"Client({self._line.url!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._line.close()
+
+    def version(self) -> dict[str, Any]:
+        """Return what runs there: versions of package, API and schema, and whether a token is needed."""
+        found: dict[str, Any] = self._line.send("GET", "/version").data
+        return found
+
+    def studies(self) -> list[StudySummary]:
+        """Return all studies at a glance."""
+        return [StudySummary.from_dict(each) for each in self._line.send("GET", "/studies").data["studies"]]
+
+    def open(self, name: str) -> RemoteStudy:
+        """Open a study.
+
+        Raises
+        ------
+        NotFound
+            If there is none of that name.
+        """
+        self._line.send("GET", path_of(name))
+        return RemoteStudy(self._line, name)
+
+    def create(
+        self,
+        name: str,
+        options: Sequence[str],
+        learner: Learner | Allocator | Mapping[str, Any],
+        outcome: str,
+        *,
+        lease: Lease | object = _USUAL,
+    ) -> RemoteStudy:
+        """Create a study; the arguments are those of `covbandit.Study.create`.
+
+        Raises
+        ------
+        Conflict
+            If there is a study of that name, unless it is the very one of this call, whose answer got lost.
+        """
+        body: dict[str, Any] = {
+            "name": name,
+            "options": list(options),
+            "outcome": outcome,
+            "learner": described(learner),
+        }
+        if lease is not _USUAL:
+            body["lease_seconds"] = seconds(lease)
+        try:
+            self._line.send("POST", "/studies", body)
+        except Conflict as error:
+            if not getattr(error, "perhaps_before", False) or not self._is_ours(body):
+                raise
+        return RemoteStudy(self._line, name)
+
+    def _is_ours(self, body: Mapping[str, Any]) -> bool:
+        """Whether the study of that name is as it was to be created."""
+        found = StudySummary.from_dict(self._line.send("GET", path_of(body["name"])).data)
+        wanted = Configuration.of(body["options"], body["learner"]).build()
+        return (
+            (*found.options, *found.retired) == tuple(body["options"])
+            and found.outcome == body["outcome"]
+            and found.learner == repr(wanted)
+            and ("lease_seconds" not in body or found.lease_seconds == body["lease_seconds"])
+        )

@@ -1,0 +1,177 @@
+"""The OpenAPI description: every route with examples, every status it can answer, and how to show a token."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+
+from covbandit._version import __version__
+from covbandit.service.answers import ErrorAnswer
+from covbandit.service.operations import OPERATIONS, Operation
+
+_ABOUT = """Durable ask/tell: ask for weights over correlated options, tell what happened, for months.
+
+**Start here.** `POST /api/v1/studies` creates a study, `POST /api/v1/studies/{name}/ask` proposes weights,
+`POST /api/v1/studies/{name}/rounds/{round_id}/tell` tells what came of them.
+
+**Retrying is safe.** An ask with a client or a key gives the same round again; an outcome told twice counts once; a
+different outcome is a conflict that changes nothing.
+
+**Errors** have one shape: `{error, message, hint}`; `error` is for programs, the rest for people.
+
+**Tokens** are needed as soon as the store has one: `Authorization: Bearer TOKEN`. Scopes are read < tell < admin.
+"""
+
+_STATUSES = {
+    400: "The request cannot be read: no JSON, wrong types, unknown parameters, a foreign host name.",
+    401: "A token is needed, and there is none, or it is not valid.",
+    403: "The token's scope is too small.",
+    404: "There is no such study, round or address.",
+    405: "The address does not know this method.",
+    409: "The request contradicts what is there; nothing was changed.",
+    413: "The body is too large.",
+    422: "The request was read, and its content refused; nothing was changed.",
+    429: "Too many requests; the header Retry-After says how long to wait.",
+    503: "The store cannot be used now. With the header Retry-After, repeating later may help, and is safe.",
+}
+_RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}}}
+
+_PATH = {
+    "name": {
+        "name": "name",
+        "in": "path",
+        "required": True,
+        "description": "The study's name.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+        "example": "funds",
+    },
+    "round_id": {
+        "name": "round_id",
+        "in": "path",
+        "required": True,
+        "description": "The round's number, from 1.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": 2**53},
+        "example": 1,
+    },
+}
+_FILES: dict[str, Any] = {
+    "/metrics": {"text/plain": {"schema": {"type": "string"}, "example": "covbandit_asks_total 7.0"}},
+    "/studies/{name}/export": {
+        "text/csv": {"schema": {"type": "string"}, "example": "round,status\n1,told\n"},
+        "application/json": {"schema": {}, "example": {"study": "funds", "rounds": []}},
+        "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
+    },
+}
+
+
+def describe_operation(operation: Operation) -> dict[str, Any]:
+    """Return what FastAPI needs to know of a route to describe it."""
+    text = inspect.getdoc(operation.run) or ""
+    success: dict[str, Any] = {"description": text.partition("\n")[0]}
+    if operation.answer is not None:
+        success["model"] = operation.answer
+    else:
+        success["content"] = _FILES[operation.path]
+    extra: dict[str, Any] = {"parameters": _parameters(operation)}
+    if operation.body is not None:
+        schema = operation.body.model_json_schema(ref_template="#/components/schemas/{model}")
+        extra["requestBody"] = {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": {"$ref": f"#/components/schemas/{operation.body.__name__}"},
+                    "examples": {
+                        f"example {k}": {"value": value} for k, value in enumerate(schema.get("examples", ()), 1)
+                    },
+                }
+            },
+        }
+    if operation.scope is not None:
+        extra["security"] = [{"token": []}, {}]  # {}: none is needed while the store has no token
+        extra["x-scope"] = operation.scope
+    return {
+        "operation_id": operation.run.__name__,
+        "summary": text.partition("\n")[0].rstrip("."),
+        "description": text + ("" if operation.scope is None else f"\n\nScope: **{operation.scope}**."),
+        "tags": ["studies" if "/studies" in operation.path else "service"],
+        "responses": {operation.status: success, **{status: _failure(status) for status in _statuses(operation)}},
+        "openapi_extra": extra,
+    }
+
+
+def _statuses(operation: Operation) -> list[int]:
+    """Return the errors that a route can answer."""
+    possible = {400, 405, 429, 503}
+    if operation.scope is not None:
+        possible |= {401, 403}
+    if "{name}" in operation.path:
+        possible |= {404, 422}
+    if operation.body is not None:
+        possible |= {409, 413, 422}
+    return sorted(possible)
+
+
+def _failure(status: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"model": ErrorAnswer, "description": _STATUSES[status]}
+    if status == 429:
+        found["headers"] = _RETRY
+    return found
+
+
+def _parameters(operation: Operation) -> list[dict[str, Any]]:
+    found = [dict(described) for name, described in _PATH.items() if f"{{{name}}}" in operation.path]
+    if operation.query is not None:
+        for name, schema in operation.query.model_json_schema()["properties"].items():
+            found.append(
+                {
+                    "name": name,
+                    "in": "query",
+                    "required": False,
+                    "description": schema.pop("description", ""),
+                    "schema": {key: value for key, value in _not_null(schema).items() if key != "title"},
+                }
+            )
+    return found
+
+
+def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of what may be left out: nothing after a question mark is null."""
+    choices = [choice for choice in schema.get("anyOf", ()) if choice.get("type") != "null"]
+    return choices[0] if choices else schema
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI description of the service, made once."""
+    if app.openapi_schema is None:
+        made = get_openapi(
+            title="covbandit",
+            version=__version__,
+            summary="Online allocation over correlated options.",
+            description=_ABOUT,
+            routes=app.routes,
+            license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        )
+        components = made.setdefault("components", {})
+        components["securitySchemes"] = {
+            "token": {
+                "type": "http",
+                "scheme": "bearer",
+                "bearerFormat": "cbt_<id>_<secret>",
+                "description": "Made by `covbandit token create LABEL --scope read|tell|admin --store URL`.",
+            }
+        }
+        for operation in OPERATIONS:
+            if operation.body is not None:
+                _add_model(components.setdefault("schemas", {}), operation.body)
+        app.openapi_schema = made
+    return app.openapi_schema
+
+
+def _add_model(schemas: dict[str, Any], model: type[BaseModel]) -> None:
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas.update(schema.pop("$defs", {}))
+    schemas[model.__name__] = schema

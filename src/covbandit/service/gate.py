@@ -1,0 +1,184 @@
+"""What every request passes: host names, tokens, limits; and every answer: security headers, log and metrics."""
+
+from __future__ import annotations
+
+import logging
+import time
+from ipaddress import ip_address, ip_network
+from urllib.parse import quote
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from covbandit.errors import CovbanditError
+from covbandit.service.access import Visitor
+from covbandit.service.failures import BadRequest, answer_to
+from covbandit.service.lifecycle import Service
+from covbandit.service.operations import BASE, OPERATIONS
+
+access_log = logging.getLogger("covbandit.access")
+
+VISITOR = "covbandit.visitor"
+ROUTE = "covbandit.route"
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_OPEN = frozenset({operation.route for operation in OPERATIONS if operation.scope is None} | {f"{BASE}/openapi.json"})
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
+
+_EVERYWHERE = [
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        b"font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+]
+_OF_THE_API = [*_EVERYWHERE, (b"cache-control", b"no-store")]
+_OF_PAGES = [*_EVERYWHERE, (b"cache-control", b"no-cache")]  # kept, but asked for anew each time: tags make that cheap
+
+
+class Gate:
+    """The outermost layer of the application, in plain ASGI: it costs microseconds.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What lies behind.
+    service : Service
+        What routes share.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+        self._hosts = _LOOPBACK | {host_name(name) for name in service.settings.host_names}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or answer why not."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = time.perf_counter()
+        status = 0
+        added = _OF_THE_API if scope["path"].startswith("/api/") else _OF_PAGES
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *added]
+            await send(message)
+
+        try:
+            await self._admit(scope)
+            await self._app(scope, receive, send_with_headers)
+        except Exception as error:  # every request gets an answer, in our shape
+            self._service.metrics.refusal(error)
+            if status:  # too late for an answer of ours
+                raise
+            await answer_to(error, self._service.store.url)(scope, receive, send_with_headers)
+        finally:
+            self._record(scope, status, time.perf_counter() - begun)
+
+    async def _admit(self, scope: Scope) -> None:
+        authorization = self._check_headers(scope)
+        path: str = scope["path"]
+        doorkeeper = self._service.doorkeeper
+        visitor: Visitor | None = None
+        refusal: CovbanditError | None = None
+        if path.startswith(BASE) and path not in _OPEN:
+            if not doorkeeper.up_to_date:
+                await self._service.run(doorkeeper.look)
+            try:
+                visitor = doorkeeper.admit(authorization)
+            except CovbanditError as error:
+                refusal = error
+        self._limit(scope, visitor)
+        if refusal is not None:
+            raise refusal
+        scope[VISITOR] = visitor
+
+    def _check_headers(self, scope: Scope) -> bytes | None:
+        """Check the host name; return the header Authorization."""
+        hosts = 0
+        authorization = None
+        for name, value in scope["headers"]:
+            if name == b"host":
+                hosts += 1
+                host = value
+            elif name == b"authorization":
+                authorization = value
+        if hosts != 1:
+            raise BadRequest("a request needs exactly one header Host")
+        named = host_name(host.decode("latin-1"))
+        if named not in self._hosts:
+            server = scope.get("server")
+            # The very address that was connected to: no name, so no other site's name can lead here.
+            if server is None or named != host_name(str(server[0])):
+                error = BadRequest(f"this service is not known as {named[:100]!r}")
+                error.hint = "Use localhost, or let the operator name it: covbandit serve --allow-host NAME"
+                raise error
+        return authorization
+
+    def _limit(self, scope: Scope, visitor: Visitor | None) -> None:
+        limit = self._service.rate_limit
+        if not limit.per_second:
+            return
+        if visitor is not None and visitor.token is not None:
+            limit.take(visitor.token)
+            return
+        address = scope["client"][0] if scope.get("client") else ""
+        by_default = self._service.settings.rate_limit is None
+        if by_default and not self._service.doorkeeper.wants_tokens and is_loopback(address):
+            return
+        limit.take(_neighbourhood(address))
+
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+        self._service.metrics.request(scope.get(ROUTE, "unmatched"), method, status, seconds)
+        if access_log.isEnabledFor(logging.INFO):
+            visitor = scope.get(VISITOR)
+            # Never the query or a header, where a secret may be; quoted, so that a path cannot forge a line.
+            access_log.info(
+                "%s %s %s %s %d %.1f ms",
+                scope["client"][0] if scope.get("client") else "-",
+                visitor.token if visitor is not None and visitor.token is not None else "-",
+                method,
+                quote(scope["path"][:500], safe="/%", errors="replace"),
+                status,
+                1e3 * seconds,
+            )
+
+
+def host_name(host: str) -> str:
+    """Return a host's name without its port, in one spelling."""
+    name = host.strip().lower()
+    if name.startswith("["):
+        return name.partition("]")[0] + "]"
+    if name.count(":") > 1:  # an IPv6 address without brackets
+        return f"[{name}]"
+    return name.partition(":")[0].rstrip(".")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address, or the name localhost, stays within this machine."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _neighbourhood(address: str) -> str:
+    """Return what is limited together: an IPv4 address, or the network that one customer gets under IPv6."""
+    if ":" not in address:
+        return address
+    try:
+        return str(ip_network((address.partition("%")[0], 64), strict=False))
+    except ValueError:
+        return address

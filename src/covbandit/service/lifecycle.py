@@ -1,0 +1,104 @@
+"""What a running service holds: the store, its studies in memory, and threads. Opened once, closed at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from covbandit.service.access import Doorkeeper
+from covbandit.service.limits import RateLimit
+from covbandit.service.metrics import Metrics
+from covbandit.studies import Store, Study
+
+T = TypeVar("T")
+
+_MOST_STUDIES = 200  # in memory at once
+_QUICK_THREADS = 8
+_SLOW_THREADS = 2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a service behaves.
+
+    Attributes
+    ----------
+    host_names : tuple of str
+        Names under which it may be addressed, besides those of the loopback.
+    require_tokens : bool
+        Want tokens even while the store has none.
+    rate_limit : float or None
+        Requests a second for each token or address; 0 for no limit. None limits to 500, except whoever comes from the
+        same machine while no tokens are needed.
+    body_limit : int
+        The most bytes of a request's body.
+    remember_tokens : float
+        Seconds for which a look at the tokens holds.
+    """
+
+    host_names: tuple[str, ...] = ()
+    require_tokens: bool = False
+    rate_limit: float | None = None
+    body_limit: int = 1 << 20
+    remember_tokens: float = 1.0
+
+
+class Service:
+    """The parts that routes share.
+
+    Parameters
+    ----------
+    store : Store
+        Where the studies are; closed by whoever opened it.
+    settings : Settings
+        How the service behaves.
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store = store
+        self.settings = settings
+        self.metrics = Metrics(store)
+        self.doorkeeper = Doorkeeper(store, settings.require_tokens, settings.remember_tokens)
+        self.rate_limit = RateLimit(500.0 if settings.rate_limit is None else settings.rate_limit)
+        self._studies: OrderedDict[str, Study] = OrderedDict()
+        self._lock = threading.Lock()
+        self._quick = ThreadPoolExecutor(_QUICK_THREADS, "covbandit-quick")
+        # Whatever reads a whole history waits in a line of its own, where it does not hold up asks and tells.
+        self._slow = ThreadPoolExecutor(_SLOW_THREADS, "covbandit-slow")
+
+    def study(self, name: str) -> Study:
+        """Return a study, in memory from its first use on.
+
+        Raises
+        ------
+        NotFound
+            If there is none of that name.
+        """
+        with self._lock:
+            found = self._studies.get(name)
+            if found is not None:
+                self._studies.move_to_end(name)
+                return found
+        return self.keep(Study.open(name, store=self.store))
+
+    def keep(self, study: Study) -> Study:
+        """Keep a study in memory; return the one that is kept under its name."""
+        with self._lock:
+            kept = self._studies.setdefault(study.name, study)
+            if len(self._studies) > _MOST_STUDIES:
+                self._studies.popitem(last=False)
+        return kept
+
+    async def run(self, work: Callable[[], T], slow: bool = False) -> T:
+        """Run what blocks in one of the service's threads."""
+        return await asyncio.get_running_loop().run_in_executor(self._slow if slow else self._quick, work)
+
+    def close(self) -> None:
+        """Let work that has begun finish."""
+        self._quick.shutdown(wait=True)
+        self._slow.shutdown(wait=True)

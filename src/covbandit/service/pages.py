@@ -1,0 +1,59 @@
+"""The dashboard's files: read once, served from memory, so that no address can reach another file."""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "dashboard"
+
+# Said here, since what a machine has registered for a suffix differs.
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".woff2": "font/woff2",
+}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A file to serve.
+
+    Attributes
+    ----------
+    content : bytes
+        All of it.
+    media_type : str
+        What it is.
+    tag : str
+        Changes when the content does.
+    """
+
+    content: bytes
+    media_type: str
+    tag: str
+
+
+def read_pages(folder: Path = FOLDER) -> dict[str, Page]:
+    """Return the dashboard's files by address; the page itself is at ``/``."""
+    pages = {}
+    for file in sorted(folder.rglob("*")):
+        if not file.is_file() or file.suffix == ".py" or "__pycache__" in file.parts:
+            continue
+        content = file.read_bytes()
+        kind = _TYPES.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+        pages[f"/dashboard/{file.relative_to(folder).as_posix()}"] = Page(
+            content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        )
+    if "/dashboard/index.html" in pages:
+        pages["/"] = pages["/dashboard/"] = pages["/dashboard/index.html"]
+    return pages

@@ -1,0 +1,104 @@
+"""The service as a process: sockets, signals, graceful stop."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from covbandit.errors import InvalidInput
+
+GRACE_SECONDS = 30
+"""How long requests in flight may take to finish after a signal to stop."""
+
+_LONGEST_QUEUE = 2048  # of connections not yet accepted
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that takes connections; port 0 takes any free one.
+
+    Raises
+    ------
+    InvalidInput
+        If host or port cannot be used: in use, not allowed, not of this machine.
+    """
+    if not 0 <= port <= 65535:
+        raise InvalidInput(f"port must be from 0 (any free one) to 65535, got {port}")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (OSError, UnicodeError) as error:
+        raise InvalidInput(f"host {host!r} is not known: {error}; use 127.0.0.1, or this machine's address") from None
+    found = socket.socket(family, kind, protocol)
+    try:
+        if sys.platform != "win32":  # elsewhere it lets a service start again at once; there, two at the same time
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+        found.listen(_LONGEST_QUEUE)
+    except OSError as error:
+        found.close()
+        raise InvalidInput(
+            f"cannot listen on port {port} of {host}: {(error.strerror or str(error)).lower()}; stop what runs there, "
+            "or choose another: --port 0 takes any that is free"
+        ) from None
+    found.setblocking(False)
+    return found
+
+
+def run(app: FastAPI, listening: socket.socket) -> None:
+    """Serve until SIGTERM or Ctrl-C; requests in flight finish, a second Ctrl-C does not wait for them."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,  # whoever starts the process decides
+        access_log=False,  # the gate writes it, without query strings
+        lifespan="on",
+        ws="none",
+        proxy_headers=False,  # an address that anybody can write into a header limits nobody
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_keep_alive=30,
+    )
+    with _signals_end_quietly():
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextmanager
+def _signals_end_quietly() -> Iterator[None]:
+    """Let a stop by signal be a normal end: uvicorn raises the signal once more when it is done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {name: signal.signal(name, lambda *_: None) for name in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+def log_to_standard_error(level: str) -> None:
+    """Write the service's log, and uvicorn's, to standard error.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such level.
+    """
+    known = {"debug", "info", "warning", "error"}
+    if level.lower() not in known:
+        raise InvalidInput(f"log level must be one of {', '.join(sorted(known))}, got {level!r}")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    for name in ("covbandit", "uvicorn"):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.setLevel(level.upper())
+        logger.propagate = False
