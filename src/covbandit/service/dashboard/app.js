@@ -1,0 +1,95 @@
+// Start: theme, token, and the view that the address names. Studies are addressed as #/study/<name>.
+
+import { onTokenNeeded, SignedOut, version } from "./api.js";
+import { tokenDialog } from "./dialogs.js";
+import { fill, h } from "./dom.js";
+import { bad, errorBox } from "./messages.js";
+import { setToken, token } from "./session.js";
+import { startTheme } from "./theme.js";
+import { showCreate } from "./view-create.js";
+import { showStudies } from "./view-studies.js";
+import { showStudy } from "./view-study.js";
+
+const main = document.getElementById("main");
+const sign = document.getElementById("sign");
+
+let leave = () => {};
+let visit = 0;
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // typed by hand
+  }
+}
+
+function viewOf(hash) {
+  if (hash === "#/new") return [showCreate, null, "New study"];
+  const study = /^#\/study\/(.+)$/.exec(hash);
+  if (study !== null) return [showStudy, decoded(study[1]), decoded(study[1])];
+  return [showStudies, null, "Studies"];
+}
+
+async function route() {
+  const mine = ++visit;
+  leave();
+  leave = () => {};
+  const [show, name, title] = viewOf(location.hash);
+  document.title = `${title} · covbandit`;
+  fill(main, h("p", { class: "loading" }, "Loading…"));
+  try {
+    const left = await show(main, name, () => mine === visit);
+    if (mine === visit) leave = left;
+    else left();
+  } catch (error) {
+    if (mine !== visit) return;
+    fill(
+      main,
+      h("h1", {}, title),
+      errorBox(error),
+      h(
+        "p",
+        {},
+        h("button", { type: "button", class: "primary", onclick: route }, error instanceof SignedOut ? "Sign in" : "Try again"),
+        " ",
+        h("a", { href: "#/" }, "All studies"),
+      ),
+    );
+  }
+}
+
+function showSign() {
+  sign.hidden = token() === null;
+  sign.textContent = "Sign out";
+}
+
+async function start() {
+  startTheme(document.getElementById("theme"));
+  document.getElementById("skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the hash is the router's
+    main.focus();
+  });
+  showSign();
+  document.addEventListener("tokenchange", showSign);
+  sign.addEventListener("click", () => {
+    setToken(null);
+    route();
+  });
+  onTokenNeeded(tokenDialog);
+  addEventListener("hashchange", () => {
+    route();
+    main.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  });
+  try {
+    const told = await version();
+    document.getElementById("version").textContent = `covbandit ${told.version} · API ${told.api}`;
+    if (told.tokens && token() === null) await tokenDialog();
+  } catch (error) {
+    bad(error);
+  }
+  route();
+}
+
+start();

@@ -1,0 +1,164 @@
+// Ask for weights, and see which rounds still wait for their outcome.
+
+import * as api from "./api.js";
+import { card } from "./charts.js";
+import { fill, h } from "./dom.js";
+import { ago, moment, percent } from "./format.js";
+import { bad, good } from "./messages.js";
+import { outsideDialog, tellDialog } from "./round-form.js";
+import { statusOf } from "./round-store.js";
+
+const MOST = 6; // waiting rounds shown at once; the table below has the others
+
+export function waitingWords(round) {
+  const who = [round.client, round.key].filter(Boolean).join(" · ");
+  const lease =
+    statusOf(round) === "expired"
+      ? `lease ended ${ago(round.expires)}, may still be told`
+      : round.expires === null
+        ? "lease never ends"
+        : `lease ends ${ago(round.expires)}`;
+  return [who, `asked ${ago(round.asked_at)}`, lease].filter(Boolean).join(" · ");
+}
+
+/** `changed(round)` is called with each round that the service answers with. */
+export function askCard(colourOf, changed) {
+  let summary = null;
+  let store = null;
+  let latest = null; // the round asked for here, shown with its weights until it is told
+
+  const client = h("input", { type: "text", id: "ask-client", maxlength: "200", autocomplete: "off", placeholder: "e.g. desk-1" });
+  const key = h("input", { type: "text", id: "ask-key", maxlength: "200", autocomplete: "off", placeholder: "e.g. 2026-W46" });
+  const button = h("button", { type: "submit", class: "primary" }, "Ask for weights");
+  const form = h(
+    "form",
+    { class: "ask", onsubmit: submit },
+    h("div", { class: "field" }, h("label", { for: "ask-client" }, "Client (optional)"), client),
+    h("div", { class: "field" }, h("label", { for: "ask-key" }, "Key (optional)"), key),
+    button,
+  );
+  const answer = h("div", { class: "answer" });
+  const waiting = h("div", {});
+  const outside = h("button", { type: "button", class: "quiet small", onclick: record }, "Record a round from outside…");
+  const element = card(
+    "Ask and tell",
+    form,
+    h(
+      "p",
+      { class: "note" },
+      "A client gets its open round again until it is told. A new key opens a new round; the same key never opens two.",
+    ),
+    answer,
+    waiting,
+    h("p", { class: "tight" }, outside),
+  );
+
+  async function submit(event) {
+    event.preventDefault();
+    if (button.disabled) return;
+    button.disabled = true;
+    const body = {};
+    if (client.value.trim()) body.client = client.value.trim();
+    if (key.value.trim()) body.key = key.value.trim();
+    try {
+      latest = await api.ask(summary.name, body);
+      good(`Round ${latest.id} is open.`);
+      changed(latest);
+      element.querySelector(`[data-focus="tell ${latest.id}"]`)?.focus({ preventScroll: true });
+    } catch (error) {
+      bad(error);
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  async function tell(round) {
+    const told = await tellDialog(summary, round);
+    if (told === null) return;
+    if (latest?.id === told.id) latest = null;
+    good(`Round ${told.id} is told.`);
+    changed(told);
+    button.focus({ preventScroll: true }); // its own button is gone with the round
+  }
+
+  async function record() {
+    const told = await outsideDialog(summary);
+    if (told === null) return;
+    good(`Recorded as round ${told.id}.`);
+    changed(told);
+  }
+
+  function drawAnswer() {
+    const round = latest === null ? null : (store.rounds.get(latest.id) ?? latest);
+    if (round === null || round.status === "told") {
+      latest = null;
+      fill(answer);
+      return;
+    }
+    const held = Object.entries(round.weights)
+      .filter(([, weight]) => weight > 0)
+      .sort((a, b) => b[1] - a[1]);
+    fill(
+      answer,
+      h(
+        "div",
+        { class: "proposal" },
+        h("h3", {}, `Round ${round.id}: play these weights`),
+        h(
+          "ul",
+          { class: "proposed" },
+          held.map(([name, weight]) =>
+            h("li", {}, h("span", {}, h("span", { class: "key square", style: { color: colourOf(name) } }), name), h("strong", {}, percent(weight))),
+          ),
+        ),
+        h("button", { type: "button", class: "primary", data: { focus: `tell ${round.id}` }, onclick: () => tell(round) }, "Tell what happened…"),
+      ),
+    );
+  }
+
+  function drawWaiting() {
+    const rounds = store.waiting().filter((round) => round.id !== latest?.id);
+    if (rounds.length === 0) {
+      fill(waiting, latest === null ? h("p", { class: "note" }, "No round waits for its outcome.") : null);
+      return;
+    }
+    fill(
+      waiting,
+      h("h3", {}, `Waiting for outcome (${rounds.length})`),
+      h(
+        "ul",
+        { class: "waiting" },
+        rounds.slice(0, MOST).map((round) =>
+          h(
+            "li",
+            {},
+            h(
+              "div",
+              {},
+              h("strong", {}, `Round ${round.id}`),
+              statusOf(round) === "expired" ? h("span", { class: "badge expired" }, "overdue") : null,
+              h("div", { class: "sub", title: moment(round.expires) }, waitingWords(round)),
+            ),
+            h(
+              "button",
+              { type: "button", data: { focus: `tell ${round.id}` }, "aria-label": `Tell round ${round.id}`, onclick: () => tell(round) },
+              "Tell…",
+            ),
+          ),
+        ),
+      ),
+      rounds.length > MOST ? h("p", { class: "note" }, `${rounds.length - MOST} more are in the table of rounds below.`) : null,
+    );
+  }
+
+  return {
+    element,
+    tell,
+    update(newSummary, newStore) {
+      summary = newSummary;
+      store = newStore;
+      drawAnswer();
+      drawWaiting();
+    },
+  };
+}

@@ -1,0 +1,118 @@
+// Estimated means with bars that say how far off they may be.
+
+import { categoryAxis, chartCard, room, tooltip, valueAxis } from "./charts.js";
+import { count, number, short } from "./format.js";
+
+/** What the bars are: 95 % only where the width is a standard error, else the learner's own width in its own words. */
+export function barKind(widthKind) {
+  if (/^standard error/i.test(widthKind)) {
+    return {
+      factor: 1.96,
+      words: `Bars: 95 % interval, the estimate ± 1.96 standard errors (normal approximation). Width: ${widthKind}.`,
+    };
+  }
+  return { factor: 1, words: `Bars: the estimate ± its width. Width: ${widthKind}; not a 95 % interval.` };
+}
+
+export function meansChart(colourOf) {
+  return chartCard("Estimated means", (estimates, colours, width) => {
+    const { options, mean } = estimates;
+    if (mean.every((value) => value === null)) {
+      const seen = estimates.count.some((value) => value > 0);
+      return {
+        empty: seen
+          ? "This learner has no estimate of single options (yet)."
+          : "Nothing told yet. The first outcome gives the first estimates.",
+      };
+    }
+    const kind = barKind(estimates.width_kind);
+    const half = options.map((_, k) => (estimates.width[k] === null ? null : kind.factor * estimates.width[k]));
+    const most = width < 480 ? 12 : 20;
+    const labels = options.map((name, k) => short(name, most) + (estimates.in_use[k] ? "" : " (retired)"));
+    const bars = options.flatMap((_, k) =>
+      mean[k] === null || half[k] === null
+        ? []
+        : [[mean[k] - half[k], k], [mean[k] + half[k], k], ["-", k]], // "-" ends a stroke
+    );
+    const missing = options.filter((_, k) => half[k] === null).length;
+    return {
+      label: `Dots with bars: the estimated mean reward of ${options.length} options. ${kind.words}`,
+      note: kind.words + (missing ? " No bar: not known yet." : ""),
+      height: 70 + Math.max(110, 30 * options.length),
+      option: {
+        grid: room(),
+        tooltip: tooltip(colours, "axis", (found) => {
+          if (found.length === 0) return null;
+          const at = found[0].value[1];
+          return [
+            options[at],
+            [
+              ["Estimated mean", number(mean[at])],
+              [kind.factor === 1 ? "± width" : "± 1.96 standard errors", number(half[at])],
+              ["Seen", `${count(estimates.count[at])} ×`],
+            ],
+          ];
+        }),
+        xAxis: valueAxis(colours, "reward per unit of weight", { scale: true }),
+        yAxis: categoryAxis(colours, labels, { inverse: true, axisLabel: { color: colours.text, fontSize: 12, interval: 0 } }),
+        series: [
+          {
+            id: "bars",
+            type: "line",
+            data: bars,
+            symbol: "rect",
+            symbolSize: [2, 9],
+            showAllSymbol: true,
+            lineStyle: { color: colours.soft, width: 2 },
+            itemStyle: { color: colours.soft },
+            emphasis: { disabled: true },
+            markLine: {
+              silent: true,
+              symbol: "none",
+              animation: false,
+              label: { show: false },
+              lineStyle: { color: colours.soft, type: "solid", width: 1, opacity: 0.6 },
+              data: [{ xAxis: 0 }],
+            },
+          },
+          {
+            id: "means",
+            type: "scatter",
+            symbolSize: 11,
+            data: options.flatMap((name, k) =>
+              mean[k] === null
+                ? []
+                : [
+                    {
+                      value: [mean[k], k],
+                      itemStyle: { color: colourOf(name), opacity: estimates.in_use[k] ? 1 : 0.5, borderColor: colours.card, borderWidth: 1 },
+                    },
+                  ],
+            ),
+            z: 3,
+          },
+        ],
+      },
+      table: {
+        head: [
+          "Option",
+          { text: "Estimated mean", numeric: true },
+          { text: "Width", numeric: true },
+          ...(kind.factor === 1 ? [] : [{ text: "95 % from", numeric: true }, { text: "to", numeric: true }]),
+          { text: "Seen", numeric: true },
+        ],
+        rows: options.map((name, k) => [
+          name + (estimates.in_use[k] ? "" : " (retired)"),
+          number(mean[k]),
+          number(estimates.width[k]),
+          ...(kind.factor === 1
+            ? []
+            : half[k] === null || mean[k] === null
+              ? [number(null), number(null)]
+              : [number(mean[k] - half[k]), number(mean[k] + half[k])]),
+          count(estimates.count[k]),
+        ]),
+      },
+    };
+  });
+}

@@ -1,0 +1,64 @@
+// What was played over time, as areas stacked to one.
+
+import { categoryAxis, chartCard, room, tooltip, valueAxis } from "./charts.js";
+import { moment, percent, plural } from "./format.js";
+
+const MOST_ROWS = 12; // of a tooltip
+
+export function weightsChart(colourOf) {
+  return chartCard("Weights over time", (history, colours) => {
+    if (history.round.length === 0) return { empty: "Nothing told yet. Ask for weights, then tell what happened." };
+    const names = Object.keys(history.weights);
+    const rounds = history.round.map(String);
+    const thinned = history.points < history.told;
+    const lone = rounds.length === 1;
+    return {
+      label: `Stacked areas: the weights played in ${plural(history.told, "told round")}, option by option.`,
+      note: thinned
+        ? `Weights really played, in order of telling; ${plural(history.points, "round")} of ${history.told} are drawn.`
+        : "Weights really played, in order of telling.",
+      legend: names.map((name) => ({ name, colour: colourOf(name) })),
+      height: 290,
+      option: {
+        grid: room(),
+        tooltip: tooltip(colours, "axis", (found) => {
+          if (found.length === 0) return null;
+          const at = found[0].dataIndex;
+          const rows = names
+            .map((name) => [name, history.weights[name][at], colourOf(name)])
+            .filter(([, weight]) => weight > 0)
+            .sort((a, b) => b[1] - a[1]);
+          const listed = rows.slice(0, MOST_ROWS).map(([name, weight, shade]) => [name, percent(weight), shade]);
+          if (rows.length > MOST_ROWS) listed.push([`${rows.length - MOST_ROWS} more`, "", null]);
+          return [`Round ${rounds[at]}, told ${moment(history.told_at[at])}`, listed];
+        }),
+        xAxis: categoryAxis(colours, rounds, { boundaryGap: lone, name: "round", nameLocation: "middle", nameTextStyle: { color: colours.soft } }),
+        yAxis: valueAxis(colours, undefined, {
+          min: 0,
+          max: 1,
+          axisLabel: { color: colours.soft, formatter: (value) => `${Math.round(100 * value)} %` },
+        }),
+        series: names.map((name) => ({
+          id: name,
+          name,
+          type: lone ? "bar" : "line",
+          stack: "weights",
+          step: lone ? undefined : "end",
+          symbol: "none",
+          barMaxWidth: 90,
+          lineStyle: { width: 0.5, color: colours.card },
+          areaStyle: lone ? undefined : { color: colourOf(name), opacity: 0.9 },
+          itemStyle: { color: colourOf(name) },
+          emphasis: { disabled: true },
+          data: history.weights[name].map((weight) => weight ?? 0),
+        })),
+      },
+      table: {
+        head: ["Round", "Told", ...names.map((text) => ({ text, numeric: true }))],
+        rows: history.round
+          .map((id, k) => [String(id), moment(history.told_at[k]), ...names.map((name) => percent(history.weights[name][k]))])
+          .reverse(),
+      },
+    };
+  });
+}

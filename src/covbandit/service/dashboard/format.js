@@ -1,0 +1,72 @@
+// Numbers and times in words. What is unknown is a dash, never a zero.
+
+export const DASH = "–";
+
+const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const MINUS = "−";
+
+export function number(value) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return DASH;
+  const size = Math.abs(value);
+  const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? value.toExponential(2) : plain.format(value);
+  return text.replaceAll("-", MINUS);
+}
+
+export function signed(value) {
+  return value > 0 ? `+${number(value)}` : number(value);
+}
+
+export function count(value) {
+  return value === null || value === undefined ? DASH : whole.format(value);
+}
+
+export function percent(weight) {
+  if (weight === null || weight === undefined) return DASH;
+  const share = 100 * weight;
+  if (share > 0 && share < 0.05) return "<0.1 %";
+  return `${share.toFixed(share === 0 || share >= 99.95 ? 0 : 1)} %`;
+}
+
+export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+
+const UNITS = [
+  ["year", 31557600],
+  ["month", 2629800],
+  ["day", 86400],
+  ["hour", 3600],
+  ["minute", 60],
+  ["second", 1],
+];
+
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "never ends";
+  for (const [unit, size] of UNITS) {
+    if (seconds >= size) return plural(Math.round((10 * seconds) / size) / 10, unit);
+  }
+  return "under a second";
+}
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+export function ago(iso, now = Date.now()) {
+  if (!iso) return DASH;
+  const seconds = (Date.parse(iso) - now) / 1000;
+  if (Math.abs(seconds) < 10) return "just now";
+  for (const [unit, size] of UNITS) {
+    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+  }
+  return "just now";
+}
+
+const stamp = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
+export const moment = (iso) => (iso ? stamp.format(new Date(iso)) : DASH);
+
+/** "a, b and c" */
+export function listed(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+/** Long names are cut in the middle of a chart, never in a table. */
+export const short = (name, most = 18) => (name.length <= most ? name : `${name.slice(0, most - 1)}…`);

@@ -1,0 +1,97 @@
+// The correlations as a table of coloured cells: its own text alternative, legible at any size.
+
+import { card } from "./charts.js";
+import { fill, h } from "./dom.js";
+import { errorBox } from "./messages.js";
+
+const digits = (value) => value.toFixed(2).replace("0.", ".").replace("-", "−");
+
+function cell(value, row, column) {
+  if (value === null || !Number.isFinite(value)) {
+    return h("td", { class: "unknown", title: `${row} and ${column}: not known` }, h("span", { class: "unseen" }, "not known"));
+  }
+  const strength = Math.min(1, Math.abs(value));
+  return h(
+    "td",
+    {
+      class: strength > 0.55 ? "strong" : null,
+      title: `${row} and ${column}: ${value.toFixed(3)}`,
+      style: { backgroundColor: `color-mix(in srgb, var(${value < 0 ? "--negative" : "--positive"}) ${Math.round(100 * strength)}%, var(--card))` },
+    },
+    digits(value),
+  );
+}
+
+export function correlationCard() {
+  const note = h("p", { class: "note" }, "Blue: they move together. Orange: they move apart, so one hedges the other. Hatched: not known yet.");
+  const place = h("div", {});
+  const element = card("Correlations", note, place);
+  return {
+    element,
+    update(estimates) {
+      const { options, correlation } = estimates;
+      const known = (correlation ?? []).some((row, i) => row.some((value, j) => i !== j && value !== null));
+      note.hidden = !known;
+      if (!known) {
+        fill(
+          place,
+          h(
+            "div",
+            { class: "empty" },
+            h(
+              "p",
+              {},
+              estimates.count.some((value) => value > 1)
+                ? "No pair of options has a known correlation (yet)."
+                : "Nothing to compare yet. Correlations need a few told rounds.",
+            ),
+          ),
+        );
+        return;
+      }
+      fill(
+        place,
+        h(
+          "div",
+          { class: "scroll", tabindex: "0", role: "region", "aria-label": "Correlations of the options" },
+          h(
+            "table",
+            { class: "heat" },
+            h("caption", { class: "unseen" }, "Estimated correlation of each pair of options"),
+            h(
+              "thead",
+              {},
+              h("tr", {}, h("td", {}), options.map((name) => h("th", { scope: "col", title: name }, h("span", {}, name)))),
+            ),
+            h(
+              "tbody",
+              {},
+              options.map((name, i) =>
+                h(
+                  "tr",
+                  {},
+                  h("th", { scope: "row", title: name }, h("span", {}, name)),
+                  options.map((other, j) =>
+                    i === j ? h("td", { class: "self" }, h("span", { class: "unseen" }, "itself")) : cell(correlation[i][j], name, other),
+                  ),
+                ),
+              ),
+            ),
+          ),
+        ),
+        h(
+          "div",
+          { class: "scale", "aria-hidden": "true" },
+          h("span", {}, "−1"),
+          h("span", { class: "ramp" }),
+          h("span", {}, "+1"),
+        ),
+      );
+    },
+    fail(error) {
+      note.hidden = true;
+      fill(place, errorBox(error));
+    },
+    destroy() {},
+  };
+}

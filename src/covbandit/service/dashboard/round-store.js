@@ -1,0 +1,82 @@
+// The rounds known to this page. The API lists rounds by the revision of their last change, oldest first; the newest
+// are read by asking for those after a revision a little below the study's, and older ones window by window.
+
+import * as api from "./api.js";
+
+const WINDOW = 120; // revisions; an asked and told round has used two
+const LIMIT = 200;
+
+export class RoundStore {
+  constructor(study, revision) {
+    this.study = study;
+    this.rounds = new Map();
+    this.cursor = revision; // everything up to here is known, from `low` on
+    this.low = revision;
+    this.studyRevision = revision;
+  }
+
+  /** Read rounds changed after a revision, up to `until`. */
+  async #read(after, until, options) {
+    let from = after;
+    for (;;) {
+      const answer = await api.rounds(this.study, { after: from, limit: LIMIT }, options);
+      for (const round of answer.rounds) this.#keep(round);
+      if (!answer.more || answer.revision <= from || answer.revision >= until) return answer;
+      from = answer.revision;
+    }
+  }
+
+  #keep(round) {
+    const known = this.rounds.get(round.id);
+    if (known === undefined || known.revision <= round.revision) this.rounds.set(round.id, round);
+  }
+
+  get complete() {
+    return this.low <= 0;
+  }
+
+  async older(options) {
+    const upper = this.low;
+    const lower = Math.max(0, upper - WINDOW);
+    await this.#read(lower, upper, options);
+    this.low = lower;
+  }
+
+  /** What changed since; true if anything did, rounds or configuration. */
+  async poll(options) {
+    const answer = await this.#read(this.cursor, Infinity, options);
+    this.cursor = Math.max(this.cursor, answer.revision);
+    const changed = answer.study_revision !== this.studyRevision;
+    this.studyRevision = answer.study_revision;
+    return changed;
+  }
+
+  /** All rounds of one status, however old: those that wait for an outcome matter most. */
+  async ofStatus(status, options) {
+    let after = 0;
+    for (let page = 0; page < 5; page += 1) {
+      const answer = await api.rounds(this.study, { after, limit: LIMIT, status }, options);
+      for (const round of answer.rounds) this.#keep(round);
+      if (!answer.more || answer.revision <= after) return;
+      after = answer.revision;
+    }
+  }
+
+  put(round) {
+    this.#keep(round);
+  }
+
+  /** Most recently changed first. */
+  sorted() {
+    return [...this.rounds.values()].sort((a, b) => b.revision - a.revision || b.id - a.id);
+  }
+
+  waiting() {
+    return [...this.rounds.values()].filter((round) => round.status !== "told").sort((a, b) => a.id - b.id);
+  }
+}
+
+/** An open round whose lease ends while the page is open is overdue before the store says so. */
+export function statusOf(round, now = Date.now()) {
+  return round.status === "open" && round.expires !== null && Date.parse(round.expires) <= now ? "expired" : round.status;
+}

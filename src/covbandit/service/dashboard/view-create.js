@@ -1,0 +1,155 @@
+// A new study, with each choice explained where it is made.
+
+import * as api from "./api.js";
+import { fill, h, newId } from "./dom.js";
+import { bad, good, told } from "./messages.js";
+import { plural } from "./format.js";
+import { studyLink } from "./view-studies.js";
+import { feedbackWords, learnerClasses, outcomeWords } from "./words.js";
+
+const UNITS = { minutes: 60, hours: 3600, days: 86400 };
+const NO_RHO = new Set(["LinearFI", "LinearFB", "OLSUCBC"]); // these learners look at means alone
+const NO_LEAST = new Set(["total", "GradientTS", "MCETE", "OGDETE", "LinearFB"]);
+
+function choices(name, legend, words, chosen, onchange) {
+  const inputs = {};
+  const element = h(
+    "fieldset",
+    {},
+    h("legend", {}, legend),
+    Object.entries(words).map(([value, { title, text, learner }]) => {
+      const id = newId(name);
+      inputs[value] = h("input", { type: "radio", name, id, value, checked: value === chosen, onchange });
+      return h(
+        "label",
+        { class: "choice", for: id },
+        inputs[value],
+        h("span", {}, h("strong", {}, title), h("span", { class: "note" }, text, learner ? ` Learner: ${learner}.` : "")),
+      );
+    }),
+  );
+  return { element, value: () => Object.keys(inputs).find((value) => inputs[value].checked) };
+}
+
+function field(label, input, note) {
+  const id = newId("field");
+  input.id = id;
+  if (note) input.setAttribute("aria-describedby", `${id}-note`);
+  return h("div", { class: "field" }, h("label", { for: id }, label), input, note ? h("p", { class: "note", id: `${id}-note` }, note) : null);
+}
+
+export async function showCreate(main) {
+  const name = h("input", { type: "text", required: true, maxlength: "200", autocomplete: "off" });
+  const options = h("textarea", { rows: "5", required: true, spellcheck: "false", placeholder: "SPY\nTLT\nGLD" });
+  const counted = h("p", { class: "note", role: "status" }, "One per line.");
+  const feedback = choices("feedback", "What do you get to see of a round?", feedbackWords, "all", adapt);
+  const outcome = choices("outcome", "How will outcomes be told?", outcomeWords, "per_unit", () => {});
+  const learner = h(
+    "select",
+    { onchange: adapt },
+    h("option", { value: "" }, "Recommended for what you see"),
+    Object.entries(learnerClasses).map(([group, names]) => h("optgroup", { label: group }, names.map((text) => h("option", { value: text }, text)))),
+  );
+  const rho = h("input", { type: "number", step: "any", min: "0", value: "1", required: true });
+  const least = h("input", { type: "number", step: "any", min: "0", max: "1", placeholder: "none" });
+  const lease = h("input", { type: "number", step: "any", min: "0", value: "30", required: true, "aria-label": "Lease" });
+  const unit = h("select", { "aria-label": "Unit of the lease" }, Object.keys(UNITS).map((text) => h("option", { value: text, selected: text === "days" }, text)));
+  const never = h("input", { type: "checkbox", id: newId("never"), onchange: adapt });
+  const more = h("textarea", { rows: "2", spellcheck: "false", placeholder: '{"half_life": 60}' });
+  const trouble = h("div", { role: "alert" });
+  const go = h("button", { type: "submit", class: "primary" }, "Create study");
+
+  const names = () => options.value.split("\n").map((line) => line.trim()).filter(Boolean);
+
+  options.addEventListener("input", () => {
+    const found = names();
+    const twice = found.length - new Set(found).size;
+    counted.textContent = `${plural(found.length, "option")}, one per line${twice ? `; ${twice} named twice` : ""}.`;
+    counted.classList.toggle("warn", twice > 0);
+  });
+
+  const rhoField = field("Risk aversion ρ", rho, "Mean given up per unit of variance. 0 looks at means alone; larger values prefer calm mixes. It can be changed later.");
+  const leastField = field("Least weight (optional)", least, "Every weight is 0 or at least this, e.g. 0.1. With “chosen options” it makes the learner choose.");
+
+  function adapt() {
+    feedback.element.disabled = learner.value !== "";
+    rhoField.hidden = NO_RHO.has(learner.value);
+    rho.required = !rhoField.hidden;
+    leastField.hidden = NO_LEAST.has(learner.value || feedback.value());
+    lease.disabled = unit.disabled = never.checked;
+  }
+
+  function body() {
+    const settings = {};
+    if (learner.value) settings.class = learner.value;
+    else settings.feedback = feedback.value();
+    if (!rhoField.hidden) settings.risk_aversion = rho.valueAsNumber;
+    if (!leastField.hidden && least.value !== "") settings.min_weight = least.valueAsNumber;
+    if (more.value.trim()) {
+      let extra;
+      try {
+        extra = JSON.parse(more.value);
+      } catch {
+        throw new Error("The learner's other settings are not JSON, such as {\"half_life\": 60}.");
+      }
+      Object.assign(settings, extra);
+    }
+    return {
+      name: name.value.trim(),
+      options: names(),
+      outcome: outcome.value(),
+      learner: settings,
+      lease_seconds: never.checked ? null : lease.valueAsNumber * UNITS[unit.value],
+    };
+  }
+
+  async function submit(event) {
+    event.preventDefault();
+    if (go.disabled) return;
+    go.disabled = true;
+    fill(trouble);
+    try {
+      const made = await api.createStudy(body());
+      good(`${made.name} is created.`);
+      location.hash = studyLink(made.name);
+    } catch (error) {
+      fill(trouble, h("div", { class: "message bad" }, h("div", {}, ...told(error))));
+      if (error.status === 0) bad(error);
+    } finally {
+      go.disabled = false;
+    }
+  }
+
+  fill(
+    main,
+    h("p", { class: "crumbs" }, h("a", { href: "#/" }, "← Studies")),
+    h("h1", {}, "New study"),
+    h(
+      "form",
+      { class: "card create", onsubmit: submit },
+      field("Name", name, "How you will find it. No slashes."),
+      h("div", {}, field("Options", options), counted),
+      feedback.element,
+      outcome.element,
+      h("div", { class: "pair" }, rhoField, leastField),
+      h(
+        "fieldset",
+        {},
+        h("legend", {}, "Lease of a round"),
+        h("div", { class: "inline" }, lease, unit, h("span", { class: "check" }, never, h("label", { for: never.id }, "never ends"))),
+        h("p", { class: "note" }, "How long a client keeps an open round. An outcome may still be told after that."),
+      ),
+      h(
+        "details",
+        {},
+        h("summary", {}, "Choose the learner yourself"),
+        h("div", { class: "pair" }, field("Learner", learner, "Its class says what it sees, in place of the choice above."), field("Other settings (JSON)", more, "Arguments of the learner's class, by name.")),
+      ),
+      trouble,
+      h("div", { class: "actions" }, h("a", { class: "button", href: "#/" }, "Cancel"), go),
+    ),
+  );
+  adapt();
+  name.focus();
+  return () => {};
+}

@@ -1,0 +1,150 @@
+// All studies at a glance.
+
+import * as api from "./api.js";
+import { fill, h } from "./dom.js";
+import { ago, count, moment } from "./format.js";
+import { startPolling } from "./live.js";
+import { feedbackWords } from "./words.js";
+
+const EVERY = 5000;
+
+const COLUMNS = [
+  { key: "name", text: "Study", of: (s) => s.name.toLowerCase() },
+  { key: "learner", text: "Learner", of: (s) => s.learner_class, less: true },
+  { key: "feedback", text: "Feedback", of: (s) => s.feedback, less: true },
+  { key: "told", text: "Told", of: (s) => s.told, numeric: true },
+  { key: "open", text: "Open", of: (s) => s.open, numeric: true },
+  { key: "expired", text: "Overdue", of: (s) => s.expired, numeric: true, title: "Lease ended, outcome still missing" },
+  { key: "last", text: "Last told", of: (s) => Date.parse(s.last_told_at ?? 0) || 0 },
+];
+
+export const studyLink = (name) => `#/study/${encodeURIComponent(name)}`;
+
+export async function showStudies(main) {
+  let studies = await api.studies();
+  let order = { key: "last", down: true };
+  let wanted = "";
+
+  const search = h("input", {
+    type: "search",
+    id: "search",
+    placeholder: "Name or option",
+    oninput: () => {
+      wanted = search.value.trim().toLowerCase();
+      draw();
+    },
+  });
+  const place = h("div", {});
+  const tools = h("div", { class: "tools" }, h("label", { for: "search" }, "Search"), search);
+
+  function sortedBy(key) {
+    order = { key, down: order.key === key ? !order.down : key !== "name" && key !== "learner" && key !== "feedback" };
+    draw();
+  }
+
+  function heading(column) {
+    const active = order.key === column.key;
+    return h(
+      "th",
+      {
+        scope: "col",
+        class: [column.numeric && "number", column.less && "less"].filter(Boolean).join(" ") || null,
+        "aria-sort": active ? (order.down ? "descending" : "ascending") : null,
+        title: column.title,
+      },
+      h(
+        "button",
+        { type: "button", class: "sort", data: { focus: column.key }, onclick: () => sortedBy(column.key) },
+        column.text,
+        h("span", { "aria-hidden": "true" }, active ? (order.down ? " ↓" : " ↑") : ""),
+      ),
+    );
+  }
+
+  function rowOf(study) {
+    return h(
+      "tr",
+      {},
+      h(
+        "th",
+        { scope: "row" },
+        h("a", { class: "name", href: studyLink(study.name), data: { focus: `study ${study.name}` } }, study.name),
+        h("div", { class: "sub" }, `${study.options.length} options`, study.retired.length ? `, ${study.retired.length} retired` : ""),
+      ),
+      h("td", { class: "less" }, study.learner_class),
+      h("td", { class: "less" }, feedbackWords[study.feedback]?.short ?? study.feedback),
+      h("td", { class: "number" }, count(study.told)),
+      h("td", { class: "number" }, study.open ? h("span", { class: "badge open" }, count(study.open)) : "0"),
+      h("td", { class: "number" }, study.expired ? h("span", { class: "badge expired" }, count(study.expired)) : "0"),
+      h("td", { title: moment(study.last_told_at) }, study.last_told_at ? ago(study.last_told_at) : "never"),
+    );
+  }
+
+  function draw() {
+    tools.hidden = studies.length === 0;
+    if (studies.length === 0) {
+      fill(
+        place,
+        h(
+          "div",
+          { class: "empty" },
+          h("h2", {}, "No studies yet"),
+          h("p", {}, "A study proposes weights over your options, learns from what they earned, and remembers all of it."),
+          h("ol", { class: "steps" }, [
+            h("li", {}, h("strong", {}, "Create"), " it: options, what you get to see, how much you mind risk."),
+            h("li", {}, h("strong", {}, "Ask"), " for weights whenever you decide."),
+            h("li", {}, h("strong", {}, "Tell"), " what happened, now or weeks later."),
+          ]),
+          h("p", {}, h("a", { class: "button primary", href: "#/new" }, "Create a study")),
+        ),
+      );
+      return;
+    }
+    const column = COLUMNS.find((c) => c.key === order.key);
+    const found = studies
+      .filter((s) => [s.name, ...s.options, s.learner_class].some((text) => text.toLowerCase().includes(wanted)))
+      .sort((a, b) => {
+        const [x, y] = [column.of(a), column.of(b)];
+        const sign = x < y ? -1 : x > y ? 1 : a.name < b.name ? -1 : 1;
+        return order.down ? -sign : sign;
+      });
+    fill(
+      place,
+      found.length === 0
+        ? h("p", { class: "empty" }, `No study matches “${search.value.trim()}”.`)
+        : h(
+            "div",
+            { class: "card flush scroll" },
+            h(
+              "table",
+              { class: "studies" },
+              h("caption", { class: "unseen" }, "Studies"),
+              h("thead", {}, h("tr", {}, COLUMNS.map(heading))),
+              h("tbody", {}, found.map(rowOf)),
+            ),
+          ),
+    );
+  }
+
+  fill(
+    main,
+    h(
+      "div",
+      { class: "title" },
+      h("h1", {}, "Studies"),
+      h("a", { class: "button primary", href: "#/new" }, "New study"),
+    ),
+    tools,
+    place,
+  );
+  draw();
+
+  const polling = startPolling(async (signal) => {
+    const answer = await api.studies({ signal, background: true });
+    if (JSON.stringify(answer) !== JSON.stringify(studies)) {
+      studies = answer;
+      draw();
+    }
+  }, EVERY);
+  return () => polling.stop();
+}

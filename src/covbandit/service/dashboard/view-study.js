@@ -1,0 +1,150 @@
+// One study: what it proposes and why, what it has learned, what was played, and how it is set up.
+
+import * as api from "./api.js";
+import { askCard } from "./ask-card.js";
+import { frontierChart } from "./chart-frontier.js";
+import { meansChart } from "./chart-means.js";
+import { rewardChart, riskChart } from "./chart-performance.js";
+import { weightsChart } from "./chart-weights.js";
+import { fill, h } from "./dom.js";
+import { correlationCard } from "./heatmap.js";
+import { startPolling } from "./live.js";
+import { bad } from "./messages.js";
+import { figures, headline, nowCard, setUp } from "./now.js";
+import { optionColour } from "./palette.js";
+import { RoundStore } from "./round-store.js";
+import { roundsCard } from "./rounds-card.js";
+import { logCard, settingsCard } from "./settings-card.js";
+
+/** Each option keeps its colour while the page is open, in the order in which the study came to know them. */
+function colouring() {
+  const known = new Map();
+  return {
+    learn: (names) => {
+      for (const name of names) if (!known.has(name)) known.set(name, known.size);
+    },
+    of: (name) => optionColour(known.get(name) ?? known.size),
+  };
+}
+
+export async function showStudy(main, name) {
+  let summary = await api.summary(name);
+  const store = new RoundStore(name, summary.revision);
+  const colours = colouring();
+  colours.learn([...summary.options, ...summary.retired]);
+
+  const now = nowCard(colours.of);
+  const weights = weightsChart(colours.of);
+  const means = meansChart(colours.of);
+  const correlations = correlationCard();
+  const frontier = frontierChart();
+  const reward = rewardChart();
+  const risk = riskChart();
+  const log = logCard(name);
+  const asking = askCard(colours.of, changed);
+  const rounds = roundsCard(colours.of, { tell: asking.tell, changed });
+  const settings = settingsCard(() => polling.now());
+
+  const said = h("p", { class: "headline" });
+  const setup = h("div", {});
+  const numbers = h("div", {});
+  fill(
+    main,
+    h("p", { class: "crumbs" }, h("a", { href: "#/" }, "← Studies")),
+    h("h1", { class: "study-name" }, summary.name),
+    setup,
+    said,
+    numbers,
+    h("div", { class: "grid lead" }, now.element, asking.element),
+    h(
+      "div",
+      { class: "grid" },
+      weights.element,
+      means.element,
+      frontier.element,
+      correlations.element,
+      reward.element,
+      risk.element,
+    ),
+    rounds.element,
+    h("div", { class: "grid" }, settings.element, log.element),
+  );
+
+  function drawRounds() {
+    asking.update(summary, store);
+    rounds.update(summary, store);
+    settings.update(summary);
+    fill(setup, setUp(summary));
+  }
+
+  /** A round that this page asked for or told: shown at once, and the figures follow. */
+  function changed(round) {
+    store.put(round);
+    drawRounds();
+    polling.now();
+  }
+
+  let generation = 0;
+
+  async function refresh(options) {
+    const mine = ++generation;
+    const parts = await Promise.allSettled([
+      api.summary(name, options),
+      api.explain(name, options),
+      api.estimates(name, options),
+      api.frontier(name, options),
+      api.history(name, options),
+      api.changes(name, options),
+    ]);
+    if (mine !== generation || options.signal?.aborted) return;
+    const [newSummary, explanation, estimates, curve, history, changes] = parts.map((part) =>
+      part.status === "fulfilled" ? part.value : null,
+    );
+    const broken = parts.find((part) => part.status === "rejected" && part.reason.status === 401);
+    if (broken) throw broken.reason;
+    if (newSummary !== null) summary = newSummary;
+    if (explanation !== null) colours.learn(explanation.by_option.option.map(String));
+    const failed = (k) => parts[k].reason;
+
+    drawRounds();
+    fill(numbers, figures(summary, explanation, history));
+    said.textContent = explanation === null ? "" : headline(summary, explanation);
+    if (explanation === null) now.fail(failed(1));
+    else now.update({ summary, explanation, estimates });
+    if (estimates === null) {
+      means.fail(failed(2));
+      correlations.fail(failed(2));
+    } else {
+      means.update(estimates);
+      correlations.update(estimates);
+    }
+    if (curve === null) frontier.fail(failed(3));
+    else frontier.update({ frontier: curve, estimates });
+    if (history === null) for (const chart of [weights, reward, risk]) chart.fail(failed(4));
+    else {
+      weights.update(history);
+      reward.update({ history, feedback: summary.feedback });
+      risk.update({ history, feedback: summary.feedback });
+    }
+    if (changes !== null) log.update(changes);
+    const lost = parts.find((part) => part.status === "rejected");
+    if (lost) throw lost.reason; // the panels say what is missing; polling tries again
+  }
+
+  let stale = true; // the figures have to be read again
+  const polling = startPolling(async (signal) => {
+    const options = { signal, background: true };
+    if (await store.poll(options)) stale = true;
+    if (!stale) return;
+    await refresh(options);
+    stale = false;
+  });
+
+  drawRounds();
+  Promise.all([store.older(), store.ofStatus("open"), store.ofStatus("expired")]).then(drawRounds, bad);
+
+  return () => {
+    polling.stop();
+    for (const part of [now, weights, means, correlations, frontier, reward, risk, log]) part.destroy();
+  };
+}
