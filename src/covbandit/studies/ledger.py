@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,11 @@ _OPEN_OF_CLIENT = (
 _TELL = select(tells.c.played, tells.c.outcome).where(
     tells.c.study_id == bindparam("study"), tells.c.number == bindparam("number")
 )
-_KEEP_ROUND = update(rounds).where(rounds.c.study_id == bindparam("study"), rounds.c.number == bindparam("round"))
+_NEW_ROUND = insert(rounds)
+_NEW_TELL = insert(tells)
+_KEEP_ROUND = update(rounds).where(
+    rounds.c.study_id == bindparam("study"), rounds.c.number == bindparam("round_number")
+)
 _KEEP_STATE = update(states).where(states.c.study_id == bindparam("study"))
 _KEEP_STUDY = update(studies).where(studies.c.id == bindparam("study"))
 _CHANGED = _WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.revision > bindparam("after")).order_by(
@@ -69,9 +73,8 @@ class _Books:
 
     row: Row[Any]
     now: float
-
-    def __post_init__(self) -> None:
-        self.values: dict[str, Any] = {}
+    values: dict[str, Any] = field(default_factory=dict)
+    learner: Learner | None = None  # once its statistics have moved
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name] if name in self.values else getattr(self.row, name)
@@ -174,10 +177,9 @@ class Ledger:
             }
             books.add("n_open")
             books.values["next_expiry"] = min(books["next_expiry"], values["expires_at"])
-            connection.execute(insert(rounds), values)
+            connection.execute(_NEW_ROUND, values)
             self._keep(connection, books)
-            configuration = self._configuration
-        return self._round(FreshRow(values), configuration)
+            return self._round(FreshRow(values), self._configuration)
 
     def _asked_before(self, connection: Connection, client: str | None, key: str | None, now: float) -> Any:
         if key is not None:
@@ -214,39 +216,28 @@ class Ledger:
 
     def tell(self, entries: Sequence[Entry]) -> list[Round]:
         """Take in the outcomes of rounds, all of them or none; one told before in the same words changes nothing."""
-        answers = []
+        answers: list[Any] = []
         with self._writing() as (connection, books):
-            learner = None
             for round_id, outcome, weights in entries:
                 found = self._found(connection, round_id)
                 played, told = self._payload(found, outcome, weights)
                 if found.first_tell is not None:
                     self._require_same(connection, found, played, told)
-                    answers.append(found.number)
+                    answers.append(found)
                     continue
-                if learner is None:
-                    learner = self._synchronised(connection, books.row)
-                    self._state_revision = None  # until this is committed, memory and store may differ
-                self._absorb(connection, books, learner, "told", found.number, played, told)
+                tell_row = self._absorb(connection, books, "told", found.number, played, told)
                 books.add("n_open", -(found.status == "open"))
-                connection.execute(
-                    _KEEP_ROUND.values(
-                        status="told",
-                        first_tell=books["n_tells"],
-                        last_tell=books["n_tells"],
-                        revision=books["revision"],
-                        late=int(found.status == "expired" or books.now > found.expires_at),
-                    ),
-                    {"study": self.study, "round": found.number},
-                )
-                answers.append(found.number)
-            if learner is not None:
-                self._keep_state(connection, learner)
-                self._keep(connection, books)
-            result = [self._round(self._found(connection, number), self._configuration) for number in answers]
-        if learner is not None:
-            self._state_revision = books["state_revision"]
-        return result
+                told_now = {
+                    "status": "told",
+                    "first_tell": books["n_tells"],
+                    "last_tell": books["n_tells"],
+                    "revision": books["revision"],
+                    "late": int(found.status == "expired" or books.now > found.expires_at),
+                }
+                connection.execute(_KEEP_ROUND, {"study": self.study, "round_number": found.number, **told_now})
+                answers.append(FreshRow({**found._mapping, **told_now, **tell_row}))
+            self._keep(connection, books)
+            return [self._round(each, self._configuration) for each in answers]
 
     def tell_outside(self, weights: object, outcome: object, key: str | None) -> Round:
         """Take in a round that was not asked for."""
@@ -262,19 +253,12 @@ class Ledger:
                         raise Conflict(f"key {key!r} belongs to round {found.number}, which was asked for; tell that")
                     self._require_same(connection, found, played, told)
                     return self._round(found, self._configuration)
-            learner = self._synchronised(connection, books.row)
-            self._state_revision = None
             number = books.add("n_rounds")
-            self._absorb(connection, books, learner, "outside", number, played, told)
-            connection.execute(
-                insert(rounds),
-                outside_round(self.study, number, books["n_tells"], key, books.now, played, books["revision"]),
-            )
-            self._keep_state(connection, learner)
+            tell_row = self._absorb(connection, books, "outside", number, played, told)
+            row = outside_round(self.study, number, books["n_tells"], key, books.now, played, books["revision"])
+            connection.execute(_NEW_ROUND, row)
             self._keep(connection, books)
-            result = self._round(self._found(connection, number), self._configuration)
-        self._state_revision = books["state_revision"]
-        return result
+            return self._round(FreshRow({**row, **tell_row}), self._configuration)
 
     def amend(self, round_id: object, outcome: object, weights: object) -> Round:
         """Append a correction, and let the statistics follow as if it had been told so at once."""
@@ -285,21 +269,19 @@ class Ledger:
             played, told = self._payload(found, outcome, found_played(found) if weights is None else weights)
             if self._same(found, played, told):
                 return self._round(found, self._configuration)
-            self._state_revision = None
             # A refused value is told on its own, rather than somewhere in the log.
             tell(self._configuration.build(), np.array(played), per_unit(told, self.kind, played))
-            number = self._append(connection, books, "amended", found.number, played, told)
-            connection.execute(
-                _KEEP_ROUND.values(last_tell=number, amendments=found.amendments + 1, revision=books["revision"]),
-                {"study": self.study, "round": found.number},
-            )
+            tell_row = self._append(connection, books, "amended", found.number, played, told)
+            amended = {
+                "last_tell": books["n_tells"],
+                "amendments": found.amendments + 1,
+                "revision": books["revision"],
+            }
+            connection.execute(_KEEP_ROUND, {"study": self.study, "round_number": found.number, **amended})
             books.add("n_amended", int(found.amendments == 0))
-            learner = self._rebuilt(connection)
-            self._keep_state(connection, learner)
+            books.learner = self._rebuilt(connection)
             self._keep(connection, books)
-            result = self._round(self._found(connection, found.number), self._configuration)
-        self._learner, self._state_revision = learner, books["state_revision"]
-        return result
+            return self._round(FreshRow({**found._mapping, **amended, **tell_row}), self._configuration)
 
     def _payload(self, found: Any, outcome: object, weights: object) -> tuple[list[float], Listed | float]:
         """Return the weights played and the outcome of a round as they are kept."""
@@ -320,36 +302,25 @@ class Ledger:
         return played, told
 
     def _absorb(
-        self,
-        connection: Connection,
-        books: _Books,
-        learner: Learner,
-        kind: str,
-        number: int,
-        played: list[float],
-        told: Listed | float,
-    ) -> None:
-        tell(learner, np.array(played), per_unit(told, self.kind, played))
-        self._append(connection, books, kind, number, played, told)
+        self, connection: Connection, books: _Books, kind: str, number: int, played: list[float], told: Listed | float
+    ) -> dict[str, Any]:
+        """Let the learner learn from a round, and write it into the log; return what was written of the outcome."""
+        if books.learner is None:
+            books.learner = self._synchronised(connection, books.row)
+            self._state_revision = None  # until this is committed, memory and store may differ
+        tell(books.learner, np.array(played), per_unit(told, self.kind, played))
         books.add("n_told")
         books.values["last_told_at"] = books.now
+        return self._append(connection, books, kind, number, played, told)
 
     def _append(
         self, connection: Connection, books: _Books, kind: str, number: int, played: list[float], told: Listed | float
-    ) -> int:
-        """Write one line of the log; return its number."""
+    ) -> dict[str, Any]:
         books.values["state_revision"] = books.add("revision")
-        values = {
-            "study_id": self.study,
-            "number": books.add("n_tells"),
-            "round": number,
-            "kind": kind,
-            "told_at": books.now,
-            "played": json.dumps(played),
-            "outcome": json.dumps(told),
-        }
-        connection.execute(insert(tells), values)
-        return int(books["n_tells"])
+        outcome = {"told_at": books.now, "played": json.dumps(played), "outcome": json.dumps(told)}
+        line = {"study_id": self.study, "number": books.add("n_tells"), "round": number, "kind": kind}
+        connection.execute(_NEW_TELL, {**line, **outcome})
+        return outcome
 
     def _same(self, found: Any, played: list[float], told: Listed | float) -> bool:
         size = len(played)
@@ -385,22 +356,24 @@ class Ledger:
             books.values["configuration"] = text
             change = change_row(self.study, books["revision"], books.now, kind, detail)
             connection.execute(insert(changes), change)
-            self._state_revision = None
             self._versions = [versions()]
-            self._keep_state(connection, learner)
+            books.learner = learner
             self._keep(connection, books)
-        with self._lock:
-            self._configure(text)
+            self._text = None  # if this is committed, it must be read anew
         return as_change(FreshRow(change))
 
     # Inside ----------------------------------------------------------------------------------------------------------
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[Connection, _Books]]:
-        with self._lock, self.store.write() as connection:
-            row = self._row(connection, lock=True)
-            self._configure(row.configuration)
-            yield connection, _Books(row, time.time())
+        with self._lock:
+            with self.store.write() as connection:
+                row = self._row(connection, lock=True)
+                self._configure(row.configuration)
+                books = _Books(row, time.time())
+                yield connection, books
+            if books.learner is not None:  # committed: what is in memory is what the store holds
+                self._learner, self._state_revision = books.learner, books["state_revision"]
 
     def _row(self, connection: Connection, lock: bool = False) -> Row[Any]:
         wanted = _STUDY.with_for_update() if lock and not self.store.is_sqlite else _STUDY
@@ -440,14 +413,15 @@ class Ledger:
         self._versions = [versions()]
         return replay(connection, self.study, self._configuration, self.kind)
 
-    def _keep_state(self, connection: Connection, learner: Learner) -> None:
-        if versions() not in self._versions:
-            self._versions.append(versions())
-        values = {"state": pack(learner), "versions": json.dumps(self._versions)}
-        connection.execute(_KEEP_STATE.values(**values), {"study": self.study})
-
     def _keep(self, connection: Connection, books: _Books) -> None:
-        connection.execute(_KEEP_STUDY.values(**books.values), {"study": self.study})
+        """Write the study's row and, if the learner learned something, its statistics."""
+        if books.learner is not None:
+            if versions() not in self._versions:
+                self._versions.append(versions())
+            state = {"state": pack(books.learner), "versions": json.dumps(self._versions)}
+            connection.execute(_KEEP_STATE, {"study": self.study, **state})
+        if books.values:
+            connection.execute(_KEEP_STUDY, {"study": self.study, **books.values})
 
     def _round(self, found: Any, configuration: Configuration) -> Round:
         return as_round(found, self.name, self.kind, configuration.options)
