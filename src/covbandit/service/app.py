@@ -106,7 +106,11 @@ def _endpoint(service: Service, operation: Operation) -> Endpoint:
                 sent = await read_json(request, service.settings.body_limit)
                 body = checked(operation.body, sent, "the body")
             call = Call(service, request.path_params, query, body)
-            return await service.run(lambda: operation.run(call), operation.slow)
+            if operation.slow:
+                return await service.toil(lambda: operation.run(call))
+            if operation.body is not None:
+                return await service.write(call.path["name"], lambda: operation.run(call))
+            return await service.read(lambda: operation.run(call))
         except Exception as error:  # here rather than in the gate: the layers between would handle it at a cost
             service.metrics.refusal(error)
             return answer_to(error, service.store.url)

@@ -92,7 +92,7 @@ class Gate:
         refusal: CovbanditError | None = None
         if path.startswith(BASE) and path not in _OPEN:
             if not doorkeeper.up_to_date:
-                await self._service.run(doorkeeper.look)
+                await self._service.read(doorkeeper.look)
             try:
                 visitor = doorkeeper.admit(authorization)
             except CovbanditError as error:

@@ -18,8 +18,9 @@ from covbandit.studies import Store, Study
 T = TypeVar("T")
 
 _MOST_STUDIES = 200  # in memory at once
-_QUICK_THREADS = 8
+_READERS = 4
 _SLOW_THREADS = 2
+_WRITERS = 8  # PostgreSQL; a SQLite file has one writer at a time anyway
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,11 @@ class Service:
         self.rate_limit = RateLimit(500.0 if settings.rate_limit is None else settings.rate_limit)
         self._studies: OrderedDict[str, Study] = OrderedDict()
         self._lock = threading.Lock()
-        self._quick = ThreadPoolExecutor(_QUICK_THREADS, "covbandit-quick")
-        # Whatever reads a whole history waits in a line of its own, where it does not hold up asks and tells.
+        # Asks and tells of one study wait in one line, first come first served, rather than for a lock, which is
+        # neither fair nor cheap. Whatever reads a whole history has a line of its own and does not hold them up.
+        writers = 1 if store.is_sqlite else _WRITERS
+        self._writers = [ThreadPoolExecutor(1, f"covbandit-writer-{k}") for k in range(writers)]
+        self._readers = ThreadPoolExecutor(_READERS, "covbandit-reader")
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, "covbandit-slow")
 
     def study(self, name: str) -> Study:
@@ -94,11 +98,20 @@ class Service:
                 self._studies.popitem(last=False)
         return kept
 
-    async def run(self, work: Callable[[], T], slow: bool = False) -> T:
-        """Run what blocks in one of the service's threads."""
-        return await asyncio.get_running_loop().run_in_executor(self._slow if slow else self._quick, work)
+    async def read(self, work: Callable[[], T]) -> T:
+        """Run what reads a little in one of the service's threads."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, work)
+
+    async def write(self, study: str, work: Callable[[], T]) -> T:
+        """Run what writes a little to a study, after whatever else was sent to it before."""
+        line = self._writers[hash(study) % len(self._writers)]
+        return await asyncio.get_running_loop().run_in_executor(line, work)
+
+    async def toil(self, work: Callable[[], T]) -> T:
+        """Run what may take long in one of a few threads kept for that."""
+        return await asyncio.get_running_loop().run_in_executor(self._slow, work)
 
     def close(self) -> None:
         """Let work that has begun finish."""
-        self._quick.shutdown(wait=True)
-        self._slow.shutdown(wait=True)
+        for pool in (*self._writers, self._readers, self._slow):
+            pool.shutdown(wait=True)

@@ -24,8 +24,8 @@ function cross({ mean, sd, mean_error: up, sd_error: across }) {
 const plusMinus = (value, error) => (error === null || error === undefined ? number(value) : `${number(value)} ± ${number(error)}`);
 
 const MARKS = [
-  { key: "current", name: "Proposed now", symbol: "diamond", size: 17, shade: (c) => c.second },
-  { key: "optimal", name: "Best for ρ on the estimates", symbol: "circle", size: 12, shade: (c) => c.third },
+  { key: "current", name: "Proposed now", symbol: "diamond", hollow: true, size: 20, shade: (c) => c.second },
+  { key: "optimal", name: "Best for ρ on the estimates", symbol: "circle", size: 11, shade: (c) => c.third },
 ];
 
 export function frontierChart() {
@@ -77,7 +77,7 @@ export function frontierChart() {
           ];
         }),
         xAxis: valueAxis(colours, "risk: standard deviation of a round's reward", { scale: true }),
-        yAxis: valueAxis(colours, "mean reward", { scale: true }),
+        yAxis: valueAxis(colours, "mean reward", { scale: true, nameGap: 46 }),
         series: [
           {
             id: "frontier",
@@ -103,7 +103,7 @@ export function frontierChart() {
             },
             labelLayout: { hideOverlap: true },
           },
-          ...there.flatMap(({ key, symbol, size, shade }) => [
+          ...there.flatMap(({ key, symbol, size, shade, hollow }) => [
             {
               id: `${key} cross`,
               type: "line",
@@ -120,8 +120,10 @@ export function frontierChart() {
               symbol,
               symbolSize: size,
               data: [[frontier[key].sd, frontier[key].mean]],
-              itemStyle: { color: shade(colours), borderColor: colours.card, borderWidth: 1.5 },
-              z: 5,
+              itemStyle: hollow
+                ? { color: "transparent", borderColor: shade(colours), borderWidth: 2.5 }
+                : { color: shade(colours), borderColor: colours.card, borderWidth: 1 },
+              z: hollow ? 6 : 5,
             },
           ]),
         ],

@@ -1,6 +1,6 @@
 // What was earned and how much it varied; against equal weights only where that can be known.
 
-import { categoryAxis, chartCard, room, tooltip, valueAxis } from "./charts.js";
+import { chartCard, room, roundAxis, tooltip, valueAxis } from "./charts.js";
 import { moment, number } from "./format.js";
 
 const WHY_NOT = {
@@ -39,7 +39,7 @@ function lines(title, { own, equal, what, text, zero }) {
             ],
           ];
         }),
-        xAxis: categoryAxis(colours, rounds, { boundaryGap: rounds.length === 1, name: "round", nameLocation: "middle", nameTextStyle: { color: colours.soft } }),
+        xAxis: roundAxis(colours, rounds),
         yAxis: valueAxis(colours, undefined, { scale: !zero }),
         series: series.map(({ id, name, data, shade, type, width }) => ({
           id,

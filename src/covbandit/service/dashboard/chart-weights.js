@@ -1,6 +1,6 @@
 // What was played over time, as areas stacked to one.
 
-import { categoryAxis, chartCard, room, tooltip, valueAxis } from "./charts.js";
+import { chartCard, room, roundAxis, tooltip, valueAxis } from "./charts.js";
 import { moment, percent, plural } from "./format.js";
 
 const MOST_ROWS = 12; // of a tooltip
@@ -32,7 +32,7 @@ export function weightsChart(colourOf) {
           if (rows.length > MOST_ROWS) listed.push([`${rows.length - MOST_ROWS} more`, "", null]);
           return [`Round ${rounds[at]}, told ${moment(history.told_at[at])}`, listed];
         }),
-        xAxis: categoryAxis(colours, rounds, { boundaryGap: lone, name: "round", nameLocation: "middle", nameTextStyle: { color: colours.soft } }),
+        xAxis: roundAxis(colours, rounds),
         yAxis: valueAxis(colours, undefined, {
           min: 0,
           max: 1,

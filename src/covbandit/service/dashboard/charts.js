@@ -142,6 +142,7 @@ export function valueAxis(colours, name, more = {}) {
     type: "value",
     name,
     nameLocation: "middle",
+    nameGap: name === undefined ? 0 : 28,
     nameTextStyle: { color: colours.soft, fontSize: 12 },
     axisLabel: { color: colours.soft, fontSize: 12, hideOverlap: true },
     axisLine: { show: false },
@@ -149,6 +150,16 @@ export function valueAxis(colours, name, more = {}) {
     ...more,
   };
 }
+
+/** The axis of rounds, in order of telling. */
+export const roundAxis = (colours, rounds) =>
+  categoryAxis(colours, rounds, {
+    boundaryGap: rounds.length === 1,
+    name: "round",
+    nameLocation: "middle",
+    nameGap: 26,
+    nameTextStyle: { color: colours.soft, fontSize: 12 },
+  });
 
 export function categoryAxis(colours, data, more = {}) {
   return {

@@ -32,6 +32,10 @@ export function fill(element, ...children) {
   }
 }
 
+/** An entry of what came as JSON: an option may be called "constructor", which every object seems to have. */
+export const entry = (object, name) =>
+  object !== null && object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined;
+
 let ids = 0;
 
 export const newId = (stem) => `${stem}-${++ids}`;

@@ -24,8 +24,8 @@ export function count(value) {
 export function percent(weight) {
   if (weight === null || weight === undefined) return DASH;
   const share = 100 * weight;
-  if (share > 0 && share < 0.05) return "<0.1 %";
-  return `${share.toFixed(share === 0 || share >= 99.95 ? 0 : 1)} %`;
+  if (share > 0 && share < 0.05) return "<0.1\u00a0%";
+  return `${share.toFixed(share === 0 || share >= 99.95 ? 0 : 1)}\u00a0%`;
 }
 
 export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;

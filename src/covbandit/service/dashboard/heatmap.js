@@ -4,6 +4,9 @@ import { card } from "./charts.js";
 import { fill, h } from "./dom.js";
 import { errorBox } from "./messages.js";
 
+const DENSE = 12; // options; beyond, cells are small and the card takes the whole width
+const ROOMY = 6;
+
 const digits = (value) => value.toFixed(2).replace("0.", ".").replace("-", "−");
 
 function cell(value, row, column) {
@@ -32,6 +35,7 @@ export function correlationCard() {
       const { options, correlation } = estimates;
       const known = (correlation ?? []).some((row, i) => row.some((value, j) => i !== j && value !== null));
       note.hidden = !known;
+      element.classList.toggle("whole", known && options.length > DENSE);
       if (!known) {
         fill(
           place,
@@ -56,7 +60,7 @@ export function correlationCard() {
           { class: "scroll", tabindex: "0", role: "region", "aria-label": "Correlations of the options" },
           h(
             "table",
-            { class: "heat" },
+            { class: `heat${options.length > DENSE ? " dense" : options.length <= ROOMY ? " roomy" : ""}${options.every((name) => name.length <= 6) ? " level" : ""}` },
             h("caption", { class: "unseen" }, "Estimated correlation of each pair of options"),
             h(
               "thead",

@@ -1,10 +1,7 @@
-// What the study proposes now, and why.
+// A study in one sentence and six figures.
 
-import { card } from "./charts.js";
-import { fill, h } from "./dom.js";
+import { h } from "./dom.js";
 import { ago, count, duration, listed, moment, number, percent, plural, signed } from "./format.js";
-import { errorBox } from "./messages.js";
-import { facts, reasons } from "./reasons.js";
 import { feedbackWords, outcomeWords } from "./words.js";
 
 export function headline(summary, explanation) {
@@ -53,104 +50,4 @@ export function setUp(summary) {
       `lease ${duration(summary.lease_seconds)}`,
     ].map((text) => h("span", {}, text)),
   );
-}
-
-export function nowCard(colourOf) {
-  const place = h("div", {});
-  const element = card("Proposed weights, and why", place);
-  element.classList.add("now");
-  return {
-    element,
-    update({ summary, explanation, estimates }) {
-      const all = facts(explanation, estimates, summary).sort((a, b) => a.retired - b.retired || b.weight - a.weight);
-      const most = Math.max(...all.map((option) => option.weight), 1e-9);
-      const negative = all.some((option) => option.riskPart < 0);
-      fill(
-        place,
-        h("p", { class: "note" }, "What the next ask proposes. Contributions add up to the mix's mean and variance."),
-        h(
-          "div",
-          { class: "scroll", tabindex: "0", role: "region", "aria-label": "Proposed weights" },
-          h(
-            "table",
-            { class: "weights" },
-            h("caption", { class: "unseen" }, "Proposed weights with reasons"),
-            h(
-              "thead",
-              {},
-              h(
-                "tr",
-                {},
-                h("th", { scope: "col" }, "Option"),
-                h("th", { scope: "col", class: "wide" }, "Weight"),
-                h("th", { scope: "col", class: "why" }, "Why"),
-                h("th", { scope: "col", class: "number", title: "Weight times estimated mean" }, "To mean"),
-                h("th", { scope: "col", class: "number", title: "Share of the mix's variance; negative ones hedge" }, "To risk"),
-                h("th", { scope: "col", class: "number", title: "How often its outcome was seen" }, "Seen"),
-                h("th", { scope: "col", class: "number", title: explanation.width_kind }, "± Width"),
-              ),
-            ),
-            h(
-              "tbody",
-              {},
-              all.map((option) =>
-                h(
-                  "tr",
-                  { class: option.retired ? "retired" : null },
-                  h("th", { scope: "row" }, h("span", { class: "key square", style: { color: colourOf(option.name) } }), option.name),
-                  h(
-                    "td",
-                    {},
-                    h(
-                      "div",
-                      { class: "weight" },
-                      h("span", { class: "value" }, percent(option.weight)),
-                      h(
-                        "span",
-                        { class: "track", "aria-hidden": "true" },
-                        h("span", {
-                          class: "fill",
-                          style: { width: `${(100 * option.weight) / most}%`, backgroundColor: colourOf(option.name) },
-                        }),
-                      ),
-                    ),
-                  ),
-                  h("td", { class: "why" }, reasons(option, all, explanation, summary).join("; ")),
-                  h("td", { class: "number" }, number(option.meanPart)),
-                  h("td", { class: option.riskPart < 0 ? "number hedge" : "number" }, number(option.riskPart)),
-                  h("td", { class: "number" }, count(option.count)),
-                  h("td", { class: "number" }, number(option.width)),
-                ),
-              ),
-            ),
-            h(
-              "tfoot",
-              {},
-              h(
-                "tr",
-                {},
-                h("th", { scope: "row" }, "Mix"),
-                h("td", {}, percent(all.reduce((sum, option) => sum + option.weight, 0))),
-                h("td", { class: "why" }, ""),
-                h("td", { class: "number" }, number(explanation.mean)),
-                h("td", { class: "number" }, number(explanation.variance)),
-                h("td", {}),
-                h("td", {}),
-              ),
-            ),
-          ),
-        ),
-        h(
-          "p",
-          { class: "note" },
-          `Width: ${explanation.width_kind}.`,
-          negative ? " Negative risk contributions (green) lower the mix's risk." : "",
-        ),
-      );
-    },
-    fail(error) {
-      fill(place, errorBox(error));
-    },
-    destroy() {},
-  };
 }

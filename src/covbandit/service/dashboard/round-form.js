@@ -3,7 +3,7 @@
 
 import * as api from "./api.js";
 import { formDialog } from "./dialogs.js";
-import { fill, h, newId } from "./dom.js";
+import { entry, fill, h, newId } from "./dom.js";
 import { number, percent } from "./format.js";
 import { outcomePrompt } from "./words.js";
 
@@ -26,10 +26,10 @@ function build(summary, round, { ownWeights }) {
   const total = summary.feedback === "total";
 
   const weightInputs = new Map(
-    names.map((name) => [name, numberField(`Weight played: ${name}`, round ? (played[name] ?? 0) : "", { min: 0, max: 1 })]),
+    names.map((name) => [name, numberField(`Weight played: ${name}`, round ? (entry(played, name) ?? 0) : "", { min: 0, max: 1 })]),
   );
   const outcomeInputs = new Map(
-    total ? [] : names.map((name) => [name, numberField(`Outcome: ${name}`, told?.[name] ?? "", { data: { outcome: name } })]),
+    total ? [] : names.map((name) => [name, numberField(`Outcome: ${name}`, entry(told, name) ?? "", { data: { outcome: name } })]),
   );
   const totalInput = total ? numberField("Outcome: total", typeof told === "number" ? told : "", { required: true }) : null;
 
@@ -40,7 +40,7 @@ function build(summary, round, { ownWeights }) {
   const cells = new Map();
 
   function weightOf(name) {
-    return own.checked ? (valueOf(weightInputs.get(name)) ?? 0) : (asked[name] ?? 0);
+    return own.checked ? (valueOf(weightInputs.get(name)) ?? 0) : (entry(asked, name) ?? 0);
   }
 
   /** Which options need an outcome: those that were seen. */
@@ -62,7 +62,7 @@ function build(summary, round, { ownWeights }) {
         cells.get(name).hidden = here;
       }
       weightInputs.get(name).hidden = !own.checked;
-      rows.get(name).hidden = !own.checked && !here && !(asked[name] > 0);
+      rows.get(name).hidden = !own.checked && !here && !(entry(asked, name) > 0);
     }
     sum.textContent = own.checked ? `They sum to ${number(all)}${Math.abs(all - 1) > TOLERANCE ? "; it must be 1" : ""}.` : "";
     sum.classList.toggle("warn", own.checked && Math.abs(all - 1) > TOLERANCE);
@@ -83,7 +83,7 @@ function build(summary, round, { ownWeights }) {
         "tr",
         {},
         h("th", { scope: "row" }, name),
-        round ? h("td", { class: "number" }, percent(asked[name] ?? 0)) : null,
+        round ? h("td", { class: "number" }, percent(entry(asked, name) ?? 0)) : null,
         cell,
         total ? null : h("td", { class: "number" }, outcomeInputs.get(name), gap),
       ),
@@ -145,7 +145,7 @@ function build(summary, round, { ownWeights }) {
 }
 
 function differs(round) {
-  return round.played !== null && Object.keys(round.weights).some((name) => round.weights[name] !== (round.played[name] ?? 0));
+  return round.played !== null && Object.keys(round.weights).some((name) => round.weights[name] !== (entry(round.played, name) ?? 0));
 }
 
 export function tellDialog(summary, round) {

@@ -1,7 +1,7 @@
 // The table of rounds: filter, pages, details, and the buttons to tell or amend.
 
 import { card } from "./charts.js";
-import { fill, h, newId, table } from "./dom.js";
+import { entry, fill, h, newId, table } from "./dom.js";
 import { ago, count, moment, number, percent, plural, signed } from "./format.js";
 import { bad, good } from "./messages.js";
 import { amendDialog } from "./round-form.js";
@@ -30,7 +30,7 @@ function badges(round) {
 
 function details(round) {
   const names = Object.keys({ ...round.weights, ...(round.played ?? {}) }).filter(
-    (name) => round.weights[name] > 0 || round.played?.[name] > 0 || round.rewards?.[name] !== undefined,
+    (name) => entry(round.weights, name) > 0 || entry(round.played, name) > 0 || entry(round.rewards, name) !== undefined,
   );
   const total = typeof round.outcome === "number";
   const facts = [
@@ -58,9 +58,9 @@ function details(round) {
       ],
       names.map((name) => [
         name,
-        percent(round.weights[name] ?? 0),
-        ...(round.played ? [percent(round.played[name] ?? 0)] : []),
-        ...(round.outcome !== null && !total ? [number(round.outcome[name]), number(round.rewards?.[name])] : []),
+        percent(entry(round.weights, name) ?? 0),
+        ...(round.played ? [percent(entry(round.played, name) ?? 0)] : []),
+        ...(round.outcome !== null && !total ? [number(entry(round.outcome, name)), number(entry(round.rewards, name))] : []),
       ]),
     ),
   );

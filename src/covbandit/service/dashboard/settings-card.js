@@ -8,22 +8,19 @@ import { ago, moment, number } from "./format.js";
 import { bad, good } from "./messages.js";
 
 function changeWords({ kind, detail }) {
-  const option = detail.option ?? detail.name;
   switch (kind) {
     case "created":
       return "Created";
-    case "risk_aversion": {
-      const [from, to] = [detail.from ?? detail.before ?? detail.old, detail.to ?? detail.after ?? detail.risk_aversion ?? detail.new];
-      return `Risk aversion ${from === undefined ? "" : `from ${number(from)} `}to ${number(to)}`;
-    }
+    case "risk_aversion":
+      return `Risk aversion from ${number(detail.before)} to ${number(detail.risk_aversion)}`;
     case "retired":
-      return `Retired ${option}`;
+      return `Retired ${detail.option}`;
     case "restored":
-      return `Restored ${option}`;
+      return `Restored ${detail.option}`;
     case "added":
-      return `Added ${option}`;
+      return `Added ${detail.option}`;
     case "amended":
-      return `Amended round ${detail.round ?? detail.id ?? ""}`;
+      return `Amended round ${detail.round}`;
     default:
       return `${kind} ${JSON.stringify(detail)}`;
   }

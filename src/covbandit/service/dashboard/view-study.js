@@ -10,11 +10,12 @@ import { fill, h } from "./dom.js";
 import { correlationCard } from "./heatmap.js";
 import { startPolling } from "./live.js";
 import { bad } from "./messages.js";
-import { figures, headline, nowCard, setUp } from "./now.js";
+import { figures, headline, setUp } from "./now.js";
 import { optionColour } from "./palette.js";
 import { RoundStore } from "./round-store.js";
 import { roundsCard } from "./rounds-card.js";
 import { logCard, settingsCard } from "./settings-card.js";
+import { weightsCard } from "./weights-table.js";
 
 /** Each option keeps its colour while the page is open, in the order in which the study came to know them. */
 function colouring() {
@@ -33,7 +34,7 @@ export async function showStudy(main, name) {
   const colours = colouring();
   colours.learn([...summary.options, ...summary.retired]);
 
-  const now = nowCard(colours.of);
+  const now = weightsCard(colours.of);
   const weights = weightsChart(colours.of);
   const means = meansChart(colours.of);
   const correlations = correlationCard();
