@@ -16,15 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from covbandit import validation
 from covbandit.errors import AssumptionWarning, InvalidInput, Unsupported
 from covbandit.kernels.compilation import ready
-from covbandit.kernels.decision_set import largest_support
 from covbandit.learners import files
 from covbandit.learners.explanation import Estimates, Explanation, explain
+from covbandit.learners.in_use import as_in_use, confine, level
 from covbandit.learners.state import (
     ACTIVE,
     CAP,
     COUNT,
     HOLD,
     HOLD_ROUNDS,
+    IN_USE,
     LAST,
     SEED,
     START,
@@ -52,6 +53,11 @@ class Learner(ABC):
 
     Each constructor argument must be kept as an attribute of the same name: that is how learners are cloned and saved.
 
+    Options may go out of use, and come back: `set_retired` says which are out. They get no weight then, while what is
+    known of them stays. What a plain-Python learner decides is confined to the options in use, in the same proportions.
+    Where every reward is seen, `tell_partly` takes rounds in which some options did not exist or were not in use; a
+    plain-Python learner that should learn from such rounds overrides `_absorb_partly`.
+
     Parameters
     ----------
     n_options : int
@@ -67,6 +73,8 @@ class Learner(ABC):
     ----------
     feedback : {"all", "chosen", "total"}
         What must be told: every option's reward, the chosen options' rewards, or one total.
+    retired : tuple
+        The options out of use, by name if they have names, else by index.
     invariances : frozenset of str
         ``"scale"``: rewards times s with ρ/s give the same weights; ``"permutation"``: reordered options give reordered
         weights. Checked by `covbandit.testing`.
@@ -124,6 +132,19 @@ class Learner(ABC):
         """Update ``self.statistics`` (plain-Python learners)."""
         raise Unsupported(f"{type(self).__name__} defines neither kernels nor _absorb")
 
+    def _absorb_partly(self, weights: F64, rewards: F64) -> None:
+        """Learn from a round with NaN in place of rewards that do not exist (feedback "all" only)."""
+        raise Unsupported(
+            f"{type(self).__name__} cannot learn from rounds in which rewards are missing; use another learner, or "
+            "override _absorb_partly"
+        )
+
+    def _check_in_use(self, in_use: F64) -> None:  # noqa: B027 (optional: most learners can do with any)
+        """Raise if the learner cannot do with these options alone; nothing has changed then."""
+
+    def _adapt(self) -> None:  # noqa: B027 (optional: most learners keep nothing that depends on it)
+        """Make anew all that was worked out for other options in use than now; the books have followed already."""
+
     def _estimates(self) -> Estimates:
         """Return the moments and widths that `explain` shows; by default nothing is known."""
         return Estimates()
@@ -156,6 +177,12 @@ class Learner(ABC):
     def counts(self) -> F64:
         """How often each option has been observed (with forgetting: the effective number)."""
         return np.array(self._state.v[COUNT])
+
+    @property
+    def retired(self) -> tuple[str | int, ...]:
+        """The options out of use, by name if they have names, else by index."""
+        out = np.flatnonzero(self._state.v[ACTIVE] == 0).tolist()
+        return tuple(out if self.options is None else (self.options[i] for i in out))
 
     def __repr__(self) -> str:
         arguments = ", ".join(
@@ -207,6 +234,89 @@ class Learner(ABC):
         self._absorb_checked(w, self._check_observation(w, observation))
         if self.rounds_told % _DOUBT_EVERY == 0:
             self._warn()
+
+    def tell_partly(self, weights: ArrayLike, rewards: ArrayLike) -> None:
+        """Learn from one round in which not every option has a reward, where `tell` wants them all.
+
+        For learners that see every option (``feedback = "all"``), when options come and go: a new one has no past, a
+        retired one no present. If nothing is missing, and never was, this is `tell`.
+
+        Parameters
+        ----------
+        weights : array of d floats
+            As in `tell`; zero on options without a reward.
+        rewards : array of d floats
+            NaN for options that did not exist or were not in use. At least one must be known.
+
+        Raises
+        ------
+        InvalidInput
+            If anything cannot be used; nothing has changed then.
+        Unsupported
+            If the learner sees less than every option: `tell` suits these, with weight 0 (and, where the chosen are
+            seen, NaN) for options that did not exist. Also if it cannot learn from such rounds.
+
+        Examples
+        --------
+        >>> import covbandit as cb
+        >>> learner = cb.LinearFI(n_options=2, options=["SPY", "TLT"])
+        >>> for rewards in ([0.1, None], [0.2, None], [0.0, 0.3]):
+        ...     learner.tell_partly([1.0, 0.0], rewards)
+        >>> learner.ask().tolist()  # one reward says little
+        [1.0, 0.0]
+        >>> learner.tell_partly([1.0, 0.0], [0.1, 0.5])
+        >>> learner.ask().tolist()
+        [0.0, 1.0]
+        """
+        if self.feedback != "all":
+            raise Unsupported(
+                f"{type(self).__name__} does not see every option, so rewards are never missing: tell weight 0 for "
+                "options that did not exist" + (", and NaN" if self.feedback == "chosen" else "")
+            )
+        w = validation.as_weights(weights, self.n_options, self.options)
+        y = self._check_partial(w, rewards)
+        self._absorb_checked(w, y, missing=bool(np.isnan(y).any()))
+        if self.rounds_told % _DOUBT_EVERY == 0:
+            self._warn()
+
+    def set_retired(self, retired: Sequence[str | int]) -> None:
+        """Say which options are out of use; all others are in use.
+
+        A retired option gets weight 0 in every decision, at once: in schedules, random draws and held weights too. What
+        is known of it stays, so that it can come back, and late outcomes of rounds in which it had weight may still be
+        told. `reset` forgets what was told, not this.
+
+        Parameters
+        ----------
+        retired : sequence of str or int
+            Names or indices. They replace those given before; an empty sequence brings all options back.
+
+        Raises
+        ------
+        InvalidInput
+            If an option is not known, or none would be left in use; nothing has changed then, nor below.
+        Infeasible
+            If the caps of the options left in use do not allow weights that sum to one.
+        NotIdentified
+            If a design of one's own does not determine the moments of the options left in use by the actions that
+            contain no other.
+
+        Examples
+        --------
+        >>> import covbandit as cb
+        >>> learner = cb.FixedWeights(weights=[0.5, 0.3, 0.2], options=["SPY", "TLT", "GLD"])
+        >>> learner.set_retired(["SPY"])
+        >>> learner.ask().tolist()
+        [0.0, 0.6, 0.4]
+        >>> learner.retired
+        ('SPY',)
+        """
+        in_use = as_in_use(retired, self.n_options, self.options, self.max_weight)
+        self._check_in_use(in_use)
+        if not np.array_equal(in_use, self._state.v[ACTIVE]):
+            self._state.v[ACTIVE] = in_use
+            self._arrange()
+            self._adapt()
 
     def tell_many(self, weights: ArrayLike, observations: ArrayLike) -> None:
         """Learn from many rounds, in order: all of them or, if one cannot be used, none.
@@ -263,17 +373,15 @@ class Learner(ABC):
         """Forget everything told."""
         layout = self._layout or Layout()
         state = layout.allocate(self.n_options, np.array(self._parameters(), dtype=np.float64))
-        state.v[ACTIVE] = 1.0
-        caps = np.ones(self.n_options) if self.max_weight is None else self.max_weight
-        state.v[CAP] = caps
-        state.v[START] = _level(caps) if self.min_weight is None else _level_on_some(self.n_options, self.min_weight)
+        state.v[ACTIVE] = self._state.v[ACTIVE] if hasattr(self, "_state") else 1.0
         state.i[SEED] = 0 if self.seed is None else self.seed
-        if self.hold is not None:
-            state.v[HOLD], state.i[HOLD_ROUNDS] = self.hold
         self._state = state
         self._warned = False
         self.statistics = {}
+        self._arrange()
         self._initialize()
+        if self.retired:
+            self._adapt()
 
     def clone(self) -> Self:
         """Return an independent copy, with everything learned so far."""
@@ -292,6 +400,8 @@ class Learner(ABC):
         for name in mine:
             if mine[name] != theirs[name]:
                 raise InvalidInput(f"cannot merge: {name} is {mine[name]!r} here and {theirs[name]!r} there")
+        if self.retired != other.retired:
+            raise InvalidInput(f"cannot merge: options {self.retired} are retired here and {other.retired} there")
         self._merge(other)
         self._state.v[COUNT] += other._state.v[COUNT]
         if other.rounds_told:
@@ -303,6 +413,11 @@ class Learner(ABC):
         """Say why this learner must not play a problem, or return None if it may."""
         if self.n_options != problem.n_options:
             return f"it has {self.n_options} options, the problem {problem.n_options}"
+        if self.retired:
+            return (
+                f"its options {list(self.retired)} are retired, but a problem is played with all of its options; bring "
+                "them back by set_retired([])"
+            )
         if self.risk_aversion is not None and self.risk_aversion != problem.risk_aversion:
             return f"its risk_aversion is {self.risk_aversion!r}, the problem's {problem.risk_aversion!r}"
         mine, truth = self.max_weight, problem.max_weight
@@ -353,7 +468,18 @@ class Learner(ABC):
             ready(self._kernel("_decide_kernel"))(self._state, t, weights)
             return
         answer = validation.as_weights(self._decide(t), self.n_options, self.options, "decided weight")
-        weights[:] = answer / answer.sum()
+        weights[:] = confine(answer / answer.sum(), self._state.v[CAP], self._state.v[START])
+
+    def _arrange(self) -> None:
+        """Write the books that follow from the constructor's arguments and from which options are in use."""
+        state = self._state
+        in_use = state.v[ACTIVE]
+        state.i[IN_USE] = int(in_use.sum())
+        state.v[CAP] = in_use if self.max_weight is None else in_use * self.max_weight
+        state.v[START] = level(state.v[CAP], self.min_weight)
+        if self.hold is not None:
+            state.v[HOLD] = confine(self.hold[0], state.v[CAP], state.v[START])
+            state.i[HOLD_ROUNDS] = self.hold[1]
 
     def _check_rounds(self, w_all: F64, y_all: list[Any]) -> Sequence[tuple[F64, F64]]:
         """Check all rounds, at once where that is possible; a round that is refused is named."""
@@ -408,18 +534,41 @@ class Learner(ABC):
         validation.as_rewards(np.where(np.isnan(rewards), 0.0, rewards), self.n_options, self.options)
         return rewards
 
-    def _absorb_checked(self, weights: F64, observation: F64) -> None:
+    def _check_partial(self, weights: F64, rewards: ArrayLike) -> F64:
+        if np.ndim(rewards) != 1:
+            raise InvalidInput(
+                f"rewards must be {self.n_options} numbers, one per option, got an array of shape {np.shape(rewards)}"
+            )
+        y = validation.as_array(rewards, "reward", 1)
+        missing = np.isnan(y)
+        validation.as_rewards(np.where(missing, 0.0, y), self.n_options, self.options)
+        if missing.all():
+            raise InvalidInput("no option has a reward: there is nothing to learn from this round; leave it out")
+        played = missing & (weights > 0)
+        if played.any():
+            i = int(np.argmax(played))
+            raise InvalidInput(
+                f"{validation.label(i, self.options)}: reward is missing although its weight is {weights[i]}"
+            )
+        return y
+
+    def _absorb_checked(self, weights: F64, observation: F64, missing: bool = False) -> None:
         state = self._state
-        if self._absorb_kernel is not None:
-            ready(self._kernel("_absorb_kernel"))(state, weights, observation)
-        else:
+        if self._absorb_kernel is None:
             before = files.copy_statistics(self.statistics)
             try:
-                self._absorb(weights, observation if self.feedback != "total" else observation[0])
+                if missing:
+                    self._absorb_partly(weights, observation)
+                else:
+                    self._absorb(weights, observation if self.feedback != "total" else observation[0])
             except BaseException:
                 self.statistics = before
                 raise
-            state.v[COUNT] += 1.0 if self.feedback == "all" else weights > 0
+            state.v[COUNT] += ~np.isnan(observation) if self.feedback == "all" else weights > 0
+        elif missing or self.statistics:  # compiled learners have these only once a reward was missing
+            self._absorb_partly(weights, observation)
+        else:
+            ready(self._kernel("_absorb_kernel"))(state, weights, observation)
         state.v[LAST] = weights
         state.i[TOLD] += 1
 
@@ -442,26 +591,4 @@ class Learner(ABC):
             view[...] = arrays[name]
         self._state.i[TOLD] = told
         self.statistics = files.copy_statistics(statistics)
-
-
-def _level_on_some(size: int, least: float) -> F64:
-    """Return equal weights on the first options, as many as fit if each needs at least so much."""
-    fit = largest_support.py_func(least, size)  # type: ignore[attr-defined]
-    return np.where(np.arange(size) < fit, 1 / fit, 0.0)
-
-
-def _level(caps: F64) -> F64:
-    """Return equal weights, or as equal as caps allow: small caps are filled, the rest shared equally."""
-    weights = np.zeros(caps.size)
-    open_ = caps > 0
-    left = 1.0
-    while open_.any():
-        share = left / open_.sum()
-        full = open_ & (caps <= share)
-        if not full.any():
-            weights[open_] = share
-            break
-        weights[full] = caps[full]
-        left -= float(caps[full].sum())
-        open_ &= ~full
-    return np.asarray(weights / weights.sum())
+        self._arrange()

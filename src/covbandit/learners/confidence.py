@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from covbandit.kernels.compilation import kernel
-from covbandit.learners.pairwise import BONUS, MIN_WEIGHT, PAIRS, READY, absorb_pairs
-from covbandit.learners.state import ABSORB, CAP, COUNT, F64, TOLD, State
+from covbandit.learners.pairwise import BONUS, MIN_WEIGHT, PAIRS, READY, SETTLE, absorb_pairs
+from covbandit.learners.state import ABSORB, CAP, COUNT, F64, IN_USE, TOLD, State
 
 REGULARIZATION = 2  # parameters, after those of pairwise.py
 VARIANCE_BOUND = 3
@@ -42,8 +42,9 @@ def covariance_radius(s: State, i: int, j: int, log_t: float) -> float:
 
 
 @kernel()
-def confidence_factor(s: State, log_t: float, d: int) -> float:
-    """Return 2β(δ_t), times the square of what the user scales E by."""
+def confidence_factor(s: State, log_t: float) -> float:
+    """Return 2β(δ_t), times the square of what the user scales E by; d is the number of options in use."""
+    d = s.i[IN_USE]
     log_log = np.log(log_t)
     beta = log_t + 2.0 * log_log + d * log_log + 0.5 * d * np.log(1.0 + np.e / s.p[REGULARIZATION])
     return float(2.0 * max(beta, 0.0) * s.p[SCALE_E] * s.p[SCALE_E])
@@ -53,6 +54,12 @@ def confidence_factor(s: State, log_t: float, d: int) -> float:
 def pairs_fit(s: State) -> bool:
     """Tell whether two options may be chosen together."""
     return bool(s.p[MIN_WEIGHT] <= 0.5)
+
+
+@kernel()
+def is_known(s: State, i: int, j: int) -> bool:
+    """Tell whether there are radii for a pair: after start-up, for all that can be chosen; else of retired options."""
+    return (i == j or pairs_fit(s)) and s.m[PAIRS, i, j] > 0.0
 
 
 @kernel()
@@ -109,7 +116,7 @@ def fill_gamma_bonus(s: State, factor: float, d: int) -> None:
     for i in range(d):
         for j in range(d):
             bonus = 0.0
-            if i == j or pairs_fit(s):
+            if is_known(s, i, j):
                 total = s.m[PAIRS, i, j]
                 if i == j:
                     total += s.p[REGULARIZATION] * s.v[COUNT, i]
@@ -123,3 +130,9 @@ def absorb_counted(s: State, w: F64, y: F64) -> None:
     absorb_pairs(s, w, y)
     if s.v[READY, 0] == 0.0 and is_ready(s, w.size):
         s.v[READY, 0] = 1.0
+
+
+@kernel(SETTLE, on_demand=True)
+def settle_counted(s: State) -> None:
+    """Find out whether start-up is over for the options now in use."""
+    s.v[READY, 0] = 1.0 if is_ready(s, s.v.shape[1]) else 0.0

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import kernel
-from covbandit.learners.base import Hold, Learner
-from covbandit.learners.explanation import Estimates
-from covbandit.learners.observed_moments import MOMENTS, absorb_moments, observed_estimates
-from covbandit.learners.state import DECIDE, F64, START, State
+from covbandit.learners.base import Hold
+from covbandit.learners.full_information import FullInformationLearner
+from covbandit.learners.in_use import confine, level
+from covbandit.learners.observed_moments import MEAN, MOMENTS, SCATTER, absorb_moments
+from covbandit.learners.state import ACTIVE, DECIDE, F64, START, State
 from covbandit.problem import Problem
 
 
@@ -22,8 +23,11 @@ def _decide(s: State, t: int, w: F64) -> None:
         w[i] = s.v[START, i]
 
 
-class FixedWeights(Learner):
+class FixedWeights(FullInformationLearner):
     """The same weights in every round, equal ones by default.
+
+    Without retired options, that is: those in use keep their proportions, or share equally if they had no weight. It
+    waits for nothing: options that were never seen get their weight as well.
 
     Hard to beat early, and near problems whose optimum is nearly uniform for long: every figure and table shows it.
 
@@ -45,8 +49,9 @@ class FixedWeights(Learner):
     [0.25, 0.25, 0.25, 0.25]
     """
 
-    feedback = "all"
     invariances = frozenset({"scale"})
+    _means = MEAN
+    _scatter = SCATTER
     _layout = MOMENTS
     _decide_kernel = _decide
     _absorb_kernel = absorb_moments
@@ -73,17 +78,16 @@ class FixedWeights(Learner):
             self.weights /= self.weights.sum()
         super().__init__(n_options=size, options=options, seed=seed, hold=hold)
 
-    def reset(self) -> None:
-        """Forget everything told."""
-        super().reset()
+    def _arrange(self) -> None:
+        super()._arrange()
         if self.weights is not None:
-            self._state.v[START] = self.weights
-
-    def _estimates(self) -> Estimates:
-        return observed_estimates(self._state)
+            in_use = self._state.v[ACTIVE]
+            self._state.v[START] = confine(self.weights, in_use, level(in_use))
 
     def mismatch(self, problem: Problem) -> str | None:
         """Say why this learner must not play a problem: any whose decision set contains its weights will do."""
+        if self.retired:
+            return super().mismatch(problem)
         caps = problem.max_weight
         if self.n_options == problem.n_options and caps is not None and (self._state.v[START] > caps + 1e-12).any():
             return f"its weights {self._state.v[START]} exceed the problem's max_weight {caps}"

@@ -17,7 +17,6 @@ from numba import types
 from covbandit.kernels.cholesky import cholesky, solve_cholesky
 from covbandit.kernels.compilation import kernel, separate
 from covbandit.kernels.counter_random import fill_normal, stream
-from covbandit.kernels.design_actions import add_action
 from covbandit.kernels.lapack import DECOMPOSITION_SLABS, decompose
 from covbandit.kernels.random_coefficients import call_solve_random_coefficients, pair_count, pair_index, unpack
 from covbandit.kernels.semidefinite_metric import METRIC_ROWS, call_project_in_metric
@@ -57,7 +56,8 @@ from covbandit.learners.gradient_statistics import (
     prior_precisions,
     work_slabs,
 )
-from covbandit.learners.state import CAP, F64, FIRST_INT, FIRST_ROW, SEED, START, STATE_TYPE, State
+from covbandit.learners.state import CAP, F64, FIRST_INT, FIRST_ROW, IN_USE, SEED, START, STATE_TYPE, State
+from covbandit.learners.usable_actions import add_usable_action, usable_count
 
 _ROOT_HALF = 0.7071067811865476
 _LEAST_SCALE = 1e-3  # an option's variance counts as at least this share of the average
@@ -192,7 +192,7 @@ def _sample_curvature(s: State, t: int, sigma: F64, inverse: F64, factor: F64, d
     if cholesky(factor) != 0:  # by rounding only: the estimate will do
         return
     fill_normal(stream(s.i[SEED], t), _CURVATURE_DRAWS, draws)
-    size = np.sqrt(0.5 * excess(s) * s.p[CURVATURE_SAMPLING] * phased_in(t, s.v.shape[1]))
+    size = np.sqrt(0.5 * excess(s) * s.p[CURVATURE_SAMPLING] * phased_in(t, s.i[IN_USE]))
     for k in range(n):
         for j in range(k + 1):
             sigma[k] += size * factor[k, j] * draws[j]
@@ -225,9 +225,10 @@ def _shrinkage(s: State, inverse: F64) -> float:
     """Return how much of the gradient at the start weights is taken for noise, and write it into PULL.
 
     James and Stein: with S the gradient's squared length in standard errors, of d - 1 of them, (d - 3) / S is noise.
-    Squared, so that it vanishes sooner where there is more than noise.
+    Squared, so that it vanishes sooner where there is more than noise. d counts the options in use.
     """
     d = s.v.shape[1]
+    in_use = s.i[IN_USE]
     rho = s.p[RISK_AVERSION] * s.v[UNIT, 0]
     level = 0.0
     for i in range(d):
@@ -235,28 +236,41 @@ def _shrinkage(s: State, inverse: F64) -> float:
         for j in range(d):
             product += s.m[COVARIANCE, i, j] * s.v[START, j]
         s.v[PULL, i] = s.v[MEAN, i] - 2.0 * rho * product
-        level += s.v[PULL, i] / d
+        if s.v[CAP, i] > 0.0:
+            level += s.v[PULL, i] / in_use
     for i in range(d):
         s.v[PULL, i] -= level
-    if d < 4 or s.p[SHRINK] >= 1.0:
+    if in_use < 4 or s.p[SHRINK] >= 1.0:
         return 0.0
     C = s.m[TRIAL]
     gradient_covariance(s, s.v[START], inverse, C)
-    # differences to the last option
-    m = d - 1
+    # differences to the last option in use
+    last = d - 1
+    while s.v[CAP, last] <= 0.0:
+        last -= 1
+    m = in_use - 1
     B = s.m[WORK].reshape(d * d)[: m * m].reshape(m, m)
     side = s.v[VALUES][:m]
-    for i in range(m):
-        side[i] = s.v[PULL, i] - s.v[PULL, m]
-        for j in range(i + 1):
-            B[i, j] = C[i, j] - C[i, m] - C[m, j] + C[m, m]
+    row = 0
+    for i in range(last):
+        if s.v[CAP, i] > 0.0:
+            side[row] = s.v[PULL, i] - s.v[PULL, last]
+            column = 0
+            for j in range(i + 1):
+                if s.v[CAP, j] > 0.0:
+                    B[row, column] = C[i, j] - C[i, last] - C[last, j] + C[last, last]
+                    column += 1
+            row += 1
     if cholesky(B) != 0:
         return 0.0
     solve_cholesky(B, side)
     length = 0.0
-    for i in range(m):
-        length += side[i] * (s.v[PULL, i] - s.v[PULL, m])
-    share = min(1.0, (d - 3.0) / length) if length > 0.0 else 1.0
+    row = 0
+    for i in range(last):
+        if s.v[CAP, i] > 0.0:
+            length += side[row] * (s.v[PULL, i] - s.v[PULL, last])
+            row += 1
+    share = min(1.0, (in_use - 3.0) / length) if length > 0.0 else 1.0
     return share * share
 
 
@@ -322,12 +336,12 @@ def _price_exploration(s: State, t: int) -> None:
     for k in range(_PRICED_DRAWS):
         play_sample(s, key, _FIRST_PRICED + k * (d + 1), w)
         s.v[LOSS, 0] += estimated_loss(s, w) / _PRICED_DRAWS
-    n = pair_count(d)
+    n = usable_count(s)
     s.v[PULL_LOSS, 0] = 0.0
     for k in range(n):
         for i in range(d):
             w[i] = 0.0
-        add_action(k, 1.0, w)
+        add_usable_action(s, k, 1.0, w)
         s.v[PULL_LOSS, 0] += estimated_loss(s, w) / n
 
 

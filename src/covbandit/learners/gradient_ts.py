@@ -8,13 +8,11 @@ import numpy as np
 
 from covbandit import validation
 from covbandit.errors import Unsupported
-from covbandit.kernels.compilation import kernel
+from covbandit.kernels.compilation import kernel, ready
 from covbandit.kernels.counter_random import stream, uniform
-from covbandit.kernels.design_actions import add_action
-from covbandit.kernels.random_coefficients import pair_count
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.explanation import STANDARD_ERROR, Estimates
-from covbandit.learners.gradient_belief import call_refresh, phased_in, play_sample
+from covbandit.learners.gradient_belief import call_refresh, phased_in, play_sample, refresh
 from covbandit.learners.gradient_statistics import (
     CENTRE,
     COVARIANCE,
@@ -33,7 +31,9 @@ from covbandit.learners.gradient_statistics import (
     gradient_layout,
     keep_first,
 )
-from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, HOLD_ROUNDS, SEED, START, TOLD, State
+from covbandit.learners.in_use import confine
+from covbandit.learners.state import ABSORB, CAP, COUNT, DECIDE, F64, HOLD_ROUNDS, IN_USE, SEED, START, TOLD, State
+from covbandit.learners.usable_actions import add_usable_action, usable_count
 
 MOST_OPTIONS = 64
 """More would take too much memory, which grows like d⁴."""
@@ -45,13 +45,13 @@ _MOST_FORCED = 0.1  # nor more often than this: the price itself is only estimat
 @kernel()
 def _tour(s: State, k: int, w: F64) -> None:
     """Write the weights of the k-th round of start-up: tours of the design actions, each farther than the last."""
-    n = pair_count(w.size)
+    n = usable_count(s)
     tours = np.ceil(s.p[START_UP] / n)
     tour = min((k - 1) // n + 1.0, tours)
     radius = s.p[START_RADIUS] * tour / tours
     for i in range(w.size):
         w[i] = (1.0 - radius) * s.v[START, i]
-    add_action((k - 1) % n, radius, w)
+    add_usable_action(s, (k - 1) % n, radius, w)
 
 
 @kernel()
@@ -60,7 +60,7 @@ def _forced_share(s: State, t: int) -> float:
     least = _LEAST_FORCED * s.p[FORCED] / np.sqrt(t)
     if s.v[PULL_LOSS, 0] == 0.0:
         return float(least)
-    affordable = s.p[FORCED] * phased_in(t, s.v.shape[1]) * s.v[LOSS, 0] / s.v[PULL_LOSS, 0]
+    affordable = s.p[FORCED] * phased_in(t, s.i[IN_USE]) * s.v[LOSS, 0] / s.v[PULL_LOSS, 0]
     return float(max(least, min(affordable, _MOST_FORCED)))
 
 
@@ -78,7 +78,7 @@ def _decide(s: State, t: int, w: F64) -> None:
     if uniform(key, 0) < _forced_share(s, t):
         for i in range(d):
             w[i] = 0.0
-        add_action(int(uniform(key, 1) * pair_count(d)), 1.0, w)
+        add_usable_action(s, int(uniform(key, 1) * usable_count(s)), 1.0, w)
         return
     play_sample(s, key, 2, w)
 
@@ -134,6 +134,11 @@ class GradientTS(Learner):
     * **Robustness**: totals far from what was expected are drawn in, to a limit that widens like :math:`t^{1/8}`
       standard deviations; the variance of squares, κ, is measured, not assumed; an estimate of Σ that is not positive
       semi-definite gives way where it is known least.
+
+    A retired option has no part in start-up, forced pulls, the shrinkage and the decision; the estimates of the others
+    go on using all totals. A new option needs no start-up of its own: as long as no total contains it, its mean is
+    known by the prior only, as uncertain as one total of an option alone, so that sampled gradients point to it about
+    as often as not, and forced pulls include it.
 
     Randomised, but pure: the draws of a round follow from seed and round number. Scale-free. Memory is that of a matrix
     of pairs of pairs of options, d⁴/4 numbers, whatever the number of rounds: at most 64 options.
@@ -222,11 +227,17 @@ class GradientTS(Learner):
     def _first_totals(self, d: int) -> int:
         return 2 * d * (d + 1) if self.start_up is None else self.start_up
 
-    def reset(self) -> None:
-        """Forget everything told."""
-        super().reset()
+    def _arrange(self) -> None:
+        super()._arrange()
         if self.hold is not None:
-            self._state.v[START] = self.hold[0] / self.hold[0].sum()
+            s = self._state
+            s.v[START] = confine(self.hold[0] / self.hold[0].sum(), s.v[CAP], s.v[START])
+
+    def _adapt(self) -> None:
+        s = self._state
+        if s.v[UNIT, 0] > 0:
+            s.v[CENTRE] = confine(s.v[CENTRE], s.v[CAP], s.v[START])
+            ready(refresh)(s, self.rounds_told + 1)
 
     def _parameters(self) -> Sequence[float]:
         assert self.risk_aversion is not None

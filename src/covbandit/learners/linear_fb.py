@@ -10,7 +10,7 @@ from covbandit.kernels.compilation import kernel, separate
 from covbandit.learners.base import Hold
 from covbandit.learners.explore_then_exploit import MergingExploreThenExploit
 from covbandit.learners.schedule import COMPLETED_A_ROUND, MEAN, REFRESH, WEIGHTS, absorb_action
-from covbandit.learners.state import ABSORB, F64, State
+from covbandit.learners.state import ABSORB, CAP, F64, State
 from covbandit.learners.total_moments import call_estimate_moments
 
 
@@ -18,10 +18,10 @@ from covbandit.learners.total_moments import call_estimate_moments
 def _refresh(s: State) -> None:
     """Estimate the means and choose the largest, the first one of several."""
     call_estimate_moments(s)
-    best = 0
+    best = -1
     for i in range(s.v.shape[1]):
         s.v[WEIGHTS, i] = 0.0
-        if s.v[MEAN, i] > s.v[MEAN, best]:
+        if s.v[CAP, i] > 0.0 and (best < 0 or s.v[MEAN, i] > s.v[MEAN, best]):
             best = i
     s.v[WEIGHTS, best] = 1.0
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from covbandit import validation
 from covbandit.kernels.compilation import kernel
-from covbandit.learners.base import Hold, Learner
-from covbandit.learners.explanation import Estimates
-from covbandit.learners.observed_moments import MEAN, MOMENTS, absorb_moments, observed_estimates
+from covbandit.learners.base import Hold
+from covbandit.learners.full_information import FullInformationLearner
+from covbandit.learners.observed_moments import MEAN, MOMENTS, SCATTER, absorb_moments
 from covbandit.learners.state import CAP, COUNT, DECIDE, F64, START, State
 
 
@@ -26,7 +26,7 @@ def _decide(s: State, t: int, w: F64) -> None:
     w[best] = 1.0
 
 
-class LinearFI(Learner):
+class LinearFI(FullInformationLearner):
     r"""LinearFI for full information: everything on the option with the largest mean so far.
 
     :math:`w_t = e_i` with :math:`i = \arg\max \hat θ_{t-1,i}`, the first one of several; equal weights in round 1. The
@@ -50,8 +50,9 @@ class LinearFI(Learner):
     [0.0, 1.0]
     """
 
-    feedback = "all"
     invariances = frozenset({"scale", "permutation"})
+    _means = MEAN
+    _scatter = SCATTER
     _layout = MOMENTS
     _decide_kernel = _decide
     _absorb_kernel = absorb_moments
@@ -67,6 +68,3 @@ class LinearFI(Learner):
     ) -> None:
         self.min_weight = validation.as_min_weight(min_weight)
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
-
-    def _estimates(self) -> Estimates:
-        return observed_estimates(self._state)

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from math import expm1, log
 from typing import Self
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
 from covbandit.errors import InvalidInput, Unsupported
 from covbandit.kernels.compilation import UNROLLED, kernel
 from covbandit.kernels.moments import merge_moments, update_moments
-from covbandit.learners.base import Hold, Learner
+from covbandit.learners.base import Hold
 from covbandit.learners.explanation import STANDARD_ERROR, Estimates
+from covbandit.learners.full_information import FullInformationLearner
 from covbandit.learners.plug_in import (
     DELTA,
     MEAN,
@@ -52,7 +54,7 @@ def _absorb(s: State, w: F64, y: F64) -> None:
         s.v[REFERENCE, 0] = 0.0
 
 
-class MCEmpirical(Learner):
+class MCEmpirical(FullInformationLearner):
     r"""MC-Empirical for full information (Algorithm 1): play the best weights for the empirical moments.
 
     Round 1 plays equal weights. From then on (line 4)
@@ -61,6 +63,10 @@ class MCEmpirical(Learner):
 
     by an exact maximiser. A singular or zero :math:`\hat Σ` is ordinary. Scale-free. Theorem 1 bounds its regret by
     :math:`\tilde O(\sqrt T)`; at an interior optimum it grows like ln T.
+
+    Once a reward was missing (`tell_partly`), each moment is that of the rounds in which the option, or both of the
+    pair, were seen. An option enters the decision once it was seen twice, and twice together with each of the others;
+    before that it gets no weight (``covbandit.learners.full_information``).
 
     Parameters
     ----------
@@ -90,8 +96,9 @@ class MCEmpirical(Learner):
     [0.5679, 0.4321]
     """
 
-    feedback = "all"
     invariances = frozenset({"scale", "permutation"})
+    _means = MEAN
+    _scatter = SCATTER
     _layout = Layout(
         rows=("mean", "reference", "candidate"),
         slabs=("scatter", "inverse"),
@@ -133,18 +140,35 @@ class MCEmpirical(Learner):
             1.0 if self.half_life is None else 0.5 ** (1 / self.half_life),
         )
 
-    def _estimates(self) -> Estimates:
-        s = self._state
-        moments = s.v[MEAN], s.m[SCATTER], float(s.v[COUNT, 0])
+    def _keep(self) -> float:
+        return float(self._state.p[KEEP])
+
+    def _squares(self) -> float:
         if self.half_life is None:
-            return Estimates.from_moments(*moments)
+            return super()._squares()
         squared = -2 * log(2) / self.half_life  # the logarithm of KEEP²
-        squares = expm1(self.rounds_told * squared) / expm1(squared)
-        return Estimates.from_moments(*moments, squares, f"{STANDARD_ERROR}, old observations counting less")
+        return expm1(self.rounds_told * squared) / expm1(squared)
+
+    def _complete_estimates(self) -> Estimates:
+        s = self._state
+        if self.half_life is None:
+            return super()._complete_estimates()
+        moments = s.v[MEAN], s.m[SCATTER], float(s.v[COUNT, 0])
+        return Estimates.from_moments(*moments, self._squares(), f"{STANDARD_ERROR}, old observations counting less")
+
+    def _write(self, members: NDArray[np.int64], mean: F64, covariance: F64, n: float) -> None:
+        super()._write(members, mean, covariance, n)
+        self._state.v[REFERENCE, 0] = 0.0
+
+    def _adapt(self) -> None:
+        self._state.v[REFERENCE, 0] = 0.0  # the inverse may be of a support that is no longer allowed
+        super()._adapt()
 
     def _merge(self, other: Self) -> None:
         if self.half_life is not None:
             raise Unsupported("learners that forget (half_life) cannot be merged: their statistics depend on the order")
+        if self.statistics or other.statistics:
+            raise Unsupported("learners that were told rounds with missing rewards cannot be merged; tell them to one")
         mine, theirs = self._state, other._state
         mine.v[MEAN], mine.m[SCATTER] = merge_moments(
             mine.v[MEAN], mine.m[SCATTER], mine.v[COUNT, 0], theirs.v[MEAN], theirs.m[SCATTER], theirs.v[COUNT, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,10 +66,14 @@ def _lift(s: State) -> bool:
     largest = 0.0
     for i in range(d):
         for j in range(d):
-            largest = max(largest, abs(s.m[COVARIANCE, i, j]))
+            if s.v[CAP, i] > 0.0 and s.v[CAP, j] > 0.0:
+                largest = max(largest, abs(s.m[COVARIANCE, i, j]))
     for i in range(d):
         for j in range(d):
-            s.m[MATRIX, i, j] = s.m[COVARIANCE, i, j] + 4.0 * largest
+            if s.v[CAP, i] > 0.0 and s.v[CAP, j] > 0.0:
+                s.m[MATRIX, i, j] = s.m[COVARIANCE, i, j] + 4.0 * largest
+            else:
+                s.m[MATRIX, i, j] = largest if i == j else 0.0  # a retired option, which must not matter
             s.m[SEARCH, i, j] = s.m[MATRIX, i, j]
     return largest == 0.0 or cholesky(s.m[SEARCH]) == 0
 
@@ -78,12 +83,16 @@ def _search(s: State) -> None:
     """Find the best weights for an indefinite Σ̂, as far as a fast search does, in units in which nothing overflows."""
     d = s.v.shape[1]
     size = 0.0
+    first = 0
+    while s.v[CAP, first] <= 0.0:
+        first += 1
     for i in range(d):
-        size = max(size, abs(s.v[MEAN, i] - s.v[MEAN, 0]))
-        for j in range(d):
-            size = max(size, s.p[RISK_AVERSION] * abs(s.m[COVARIANCE, i, j]))
+        if s.v[CAP, i] > 0.0:
+            size = max(size, abs(s.v[MEAN, i] - s.v[MEAN, first]))
+            for j in range(d):  # zero beside retired options
+                size = max(size, s.p[RISK_AVERSION] * abs(s.m[COVARIANCE, i, j]))
     for i in range(d):
-        s.v[CENTRED, i] = (s.v[MEAN, i] - s.v[MEAN, 0]) / size
+        s.v[CENTRED, i] = (s.v[MEAN, i] - s.v[MEAN, first]) / size if s.v[CAP, i] > 0.0 else 0.0
         for j in range(d):
             s.m[MATRIX, i, j] = s.p[RISK_AVERSION] * s.m[COVARIANCE, i, j] / size
     call_search(
@@ -168,6 +177,9 @@ class MCETE(MergingExploreThenExploit):
     rewards multiplied by s and ρ divided by s, weights stay the same. Not invariant to the order of the options: the
     design is played in order. Memory grows with d², not with t, and only the step that completes a round takes longer
     than reading the weights.
+
+    Actions with a retired option are not played, and d counts the options in use. Those with a new option are played
+    until they have caught up with the others.
 
     Parameters
     ----------
@@ -263,18 +275,21 @@ class MCETE(MergingExploreThenExploit):
         if self.rounds_completed == 0:
             raise Unsupported("nothing is known to certify a decision by before the first round of the design is told")
         assert self.risk_aversion is not None
-        mean, covariance = s.v[MEAN].copy(), s.m[COVARIANCE].copy()
+        in_use = s.v[CAP] > 0
+        mean, covariance = s.v[MEAN, in_use], np.ascontiguousarray(s.m[COVARIANCE][np.ix_(in_use, in_use)])
         if self.indefinite == "project":
             status = "projected" if s.v[REMOVED, 0] else "no"
-            return solve(mean, covariance, self.risk_aversion, None, weights, indefinite=status)
-        nothing = np.zeros_like(covariance)
-        return maximize_optimistic(
-            mean,
-            nothing,
-            covariance,
-            self.risk_aversion,
-            certified=True,
-            start=weights,
-            tolerance=tolerance,
-            node_limit=node_limit,
-        )
+            best = solve(mean, covariance, self.risk_aversion, None, weights[in_use], indefinite=status)
+        else:
+            best = maximize_optimistic(
+                mean,
+                np.zeros_like(covariance),
+                covariance,
+                self.risk_aversion,
+                certified=True,
+                start=weights[in_use],
+                tolerance=tolerance,
+                node_limit=node_limit,
+            )
+        weights[in_use] = best.weights
+        return replace(best, weights=weights)

@@ -15,8 +15,8 @@ from covbandit.learners.confidence import (
     VARIANCE_BOUND,
     confidence_factor,
     covariance_radius,
+    is_known,
     is_ready,
-    pairs_fit,
     play_initial,
 )
 from covbandit.learners.optimism import maximize
@@ -27,6 +27,7 @@ from covbandit.learners.pairwise import (
     PENALTY,
     READY,
     RISK_AVERSION,
+    SETTLE,
     UPPER,
     absorb_pairs,
     covariance,
@@ -50,13 +51,12 @@ def _decide(s: State, t: int, w: F64) -> None:
         return
     d = w.size
     log_t = np.log(t)
-    factor = confidence_factor(s, log_t, d)
-    together = pairs_fit(s)
+    factor = confidence_factor(s, log_t)
     for i in range(d):
         for j in range(i + 1):
             bonus = 0.0
             penalty = 0.0
-            if i == j or together:
+            if is_known(s, i, j):
                 radius = covariance_radius(s, i, j, log_t)
                 estimate = covariance(s, i, j)
                 penalty = s.p[RISK_AVERSION] * (estimate - radius)  # line 4: Σ̲
@@ -93,6 +93,21 @@ def _absorb(s: State, w: F64, y: F64) -> None:
                     s.m[UPPER, i, j] = s.m[PAIRS, i, j] * _upper(s, i, j, log_t)
 
 
+@kernel(SETTLE, on_demand=True)
+def _settle(s: State) -> None:
+    """Find out whether start-up is over for the options now in use; pairs that have no Σ̄_s yet get the present one."""
+    d = s.v.shape[1]
+    anew = s.v[READY, 0] == 0.0
+    s.v[READY, 0] = 0.0
+    if is_ready(s, d):
+        s.v[READY, 0] = 1.0
+        log_t = np.log(s.i[TOLD] + 1.0)
+        for i in range(d):
+            for j in range(d):
+                if s.m[PAIRS, i, j] > 0.0 and (anew or s.m[UPPER, i, j] == 0.0):
+                    s.m[UPPER, i, j] = s.m[PAIRS, i, j] * _upper(s, i, j, log_t)
+
+
 class MCUCB(UpperConfidenceLearner):
     r"""MC-UCB for semi-bandit feedback (Algorithm 2): optimism in the reward and in the covariance.
 
@@ -104,7 +119,8 @@ class MCUCB(UpperConfidenceLearner):
 
     with the radii g and E of ``covbandit.learners.confidence``. The sum in E uses each round's own :math:`\bar Σ_s`,
     frozen when the round is told; rounds of start-up use the first one that is defined. Neither bound is clipped, and
-    :math:`\hat Σ` is not positive semi-definite in general. Cost and memory per round do not grow with t.
+    :math:`\hat Σ` is not positive semi-definite in general. If options come into use that were never pulled, start-up
+    goes on with them; d counts the options in use. Cost and memory per round do not grow with t.
 
     The maximisation is not convex. `ask` uses a fast search, which is not certified; Theorem 3 assumes the true
     maximum. `certify` returns the proven one: tell it, as what was played, to follow the theorem to the letter.
@@ -147,6 +163,7 @@ class MCUCB(UpperConfidenceLearner):
     _layout = pairwise_layout("upper_sum")
     _decide_kernel = _decide
     _absorb_kernel = _absorb
+    _settle_kernel = _settle
 
     def __init__(
         self,

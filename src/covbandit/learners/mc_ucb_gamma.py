@@ -15,8 +15,9 @@ from covbandit.learners.confidence import (
     confidence_factor,
     covariance_radius,
     fill_gamma_bonus,
-    pairs_fit,
+    is_known,
     play_initial,
+    settle_counted,
 )
 from covbandit.learners.optimism import maximize
 from covbandit.learners.pairwise import MEAN, PENALTY, READY, RISK_AVERSION, covariance, pairwise_layout
@@ -30,11 +31,11 @@ def _decide(s: State, t: int, w: F64) -> None:
         play_initial(s, t, w)
         return
     log_t = np.log(t)
-    fill_gamma_bonus(s, confidence_factor(s, log_t, w.size), w.size)
+    fill_gamma_bonus(s, confidence_factor(s, log_t), w.size)
     for i in range(w.size):
         for j in range(i + 1):
             penalty = 0.0
-            if i == j or pairs_fit(s):
+            if is_known(s, i, j):
                 penalty = s.p[RISK_AVERSION] * (covariance(s, i, j) - covariance_radius(s, i, j, log_t))
             s.m[PENALTY, i, j] = penalty
             s.m[PENALTY, j, i] = penalty
@@ -68,6 +69,7 @@ class MCUCBGamma(UpperConfidenceLearner):
     _layout = pairwise_layout()
     _decide_kernel = _decide
     _absorb_kernel = absorb_counted
+    _settle_kernel = settle_counted
 
     def __init__(
         self,

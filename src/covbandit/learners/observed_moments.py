@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.moments import update_mean, update_moments
-from covbandit.learners.explanation import Estimates
 from covbandit.learners.state import ABSORB, COUNT, F64, FIRST_ROW, Layout, State
 
 DELTA = FIRST_ROW  # scratch
@@ -25,8 +24,3 @@ def absorb_moments(s: State, w: F64, y: F64) -> None:
     update_mean(s.v[MEAN], n, y)
     for i in range(w.size):
         s.v[COUNT, i] = n
-
-
-def observed_estimates(s: State) -> Estimates:
-    """Return these moments as estimates."""
-    return Estimates.from_moments(s.v[MEAN], s.m[SCATTER], float(s.v[COUNT, 0]))

@@ -9,12 +9,27 @@ import numpy as np
 
 from covbandit import validation
 from covbandit.errors import InvalidInput
-from covbandit.kernels.compilation import kernel
+from covbandit.kernels.compilation import kernel, ready
 from covbandit.kernels.moments import update_moments
 from covbandit.kernels.projection import project_on_semicontinuous, project_on_simplex
-from covbandit.learners.base import Hold, Learner
-from covbandit.learners.explanation import Estimates
-from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, FIRST_INT, FIRST_ROW, START, TOLD, Layout, State
+from covbandit.learners import partial_history
+from covbandit.learners.base import Hold
+from covbandit.learners.full_information import FullInformationLearner
+from covbandit.learners.in_use import level
+from covbandit.learners.state import (
+    ABSORB,
+    CAP,
+    COUNT,
+    DECIDE,
+    F64,
+    FIRST_INT,
+    FIRST_ROW,
+    IN_USE,
+    START,
+    TOLD,
+    Layout,
+    State,
+)
 
 DELTA = FIRST_ROW  # scratch
 SORTED = FIRST_ROW + 1
@@ -69,6 +84,10 @@ def _absorb(s: State, w: F64, y: F64) -> None:
                 delta[i] -= weight * s.m[SCATTER, j, i]
         for i in range(d):
             x[i] += step * delta[i]
+    if s.i[IN_USE] < d:
+        for i in range(d):
+            if s.v[CAP, i] <= 0.0:
+                x[i] = -np.inf  # farther from any weight than all others: projected to zero
     if s.p[MIN_WEIGHT] > 0.0:
         project_on_semicontinuous(x, s.p[MIN_WEIGHT], s.v[SORTED], s.v[TRIAL], s.i[FIRST_INT:])
     else:
@@ -77,12 +96,17 @@ def _absorb(s: State, w: F64, y: F64) -> None:
         s.v[COUNT, i] = n
 
 
-class OGD(Learner):
+class OGD(FullInformationLearner):
     r"""Online gradient descent for full information: one projected gradient step per round.
 
     :math:`x_{t+1} = Π(x_t + η_t ∇_t)` with the Euclidean projection on the simplex, starting from equal weights. The
     paper names neither gradient nor step, so both are parameters. The iterate moves on its own; under full information
     the gradient does not depend on what was played.
+
+    The projection is on the options in use; one that comes back starts at zero. Once a reward was missing
+    (`tell_partly`), options enter and moments are estimated as in `MCEmpirical`, and an option that enters starts at
+    zero. With the gradient of a sample, an option without a reward stays where it is, the average gradient of
+    the others being taken from theirs, and the mean before an option's first reward counts as that reward.
 
     A step has the inverse unit of the rewards. The paper's unit is one in which no variance exceeds 1; for others, say
     by `variance_bound` how large variances are. Rewards multiplied by s, ρ divided by s and b (and λ) multiplied by s²
@@ -105,7 +129,7 @@ class OGD(Learner):
         b, about the largest variance of an option: the unit of ``step="sqrt"``.
     min_weight : float, optional
         c: every weight is zero or at least c. The projection is then on that set, which is not convex: the gradient
-        steps keep no guarantee.
+        steps keep no guarantee, and an option that is at zero, or enters there, may stay there.
     options, seed, hold
         See `Learner`.
 
@@ -118,8 +142,9 @@ class OGD(Learner):
     [0.6, 0.4]
     """
 
-    feedback = "all"
     invariances = frozenset({"scale", "permutation"})
+    _means = MEAN
+    _scatter = SCATTER
     _layout = Layout(rows=("mean", "iterate"), slabs=("scatter",), scratch_rows=3, scratch_ints=1)
     _decide_kernel = _decide
     _absorb_kernel = _absorb
@@ -170,6 +195,50 @@ class OGD(Learner):
             self.min_weight or 0.0,
         )
 
-    def _estimates(self) -> Estimates:
+    def _adapt(self) -> None:
+        super()._adapt()
+        if self._state.v[ITERATE].any():
+            self._project()
+
+    def _absorb_partly(self, weights: F64, rewards: F64) -> None:
+        known = ~np.isnan(rewards)
+        before = self._state.v[MEAN].copy(), self.counts > 0
+        if self.statistics:
+            before = partial_history.means(self.statistics), self.counts > 0
+        super()._absorb_partly(weights, rewards)
+        members = self._members()
+        if not members.size:
+            return
+        x = self._state.v[ITERATE]
+        if not x.any():
+            x[:] = level(self._state.v[CAP], self.min_weight)
+        if self.gradient == "sample":
+            away = np.where(known & before[1], rewards - before[0], 0.0)
+            slope = rewards - 2 * self._rho * away * float(away @ x)
+            members = members[known[members]]
+        else:
+            s = self._state
+            slope = s.v[MEAN] - 2 * self._rho * (s.m[SCATTER] @ x) / s.v[COUNT, 0]
+        if members.size:
+            t = self.rounds_told + 1
+            strong = self._state.p[CURVATURE]
+            step = 1 / (strong * t) if strong > 0 else 1 / np.sqrt(self.variance_bound * t)
+            x[members] += step * (slope[members] - slope[members].mean())
+            self._project()
+
+    @property
+    def _rho(self) -> float:
+        assert self.risk_aversion is not None
+        return self.risk_aversion
+
+    def _project(self) -> None:
+        """Move the iterate to the nearest weights on the options that may be chosen."""
         s = self._state
-        return Estimates.from_moments(s.v[MEAN], s.m[SCATTER], float(s.v[COUNT, 0]))
+        if not s.v[CAP].any():  # nothing is known of the options in use: the start weights are played
+            return
+        x = s.v[ITERATE]
+        x[s.v[CAP] <= 0] = -np.inf
+        if self.min_weight is None:
+            ready(project_on_simplex)(x)
+        else:
+            ready(project_on_semicontinuous)(x, self.min_weight, s.v[SORTED], s.v[TRIAL], s.i[FIRST_INT:])

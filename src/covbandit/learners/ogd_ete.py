@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from covbandit import validation
-from covbandit.kernels.compilation import kernel, separate
+from covbandit.kernels.compilation import kernel, ready, separate
 from covbandit.kernels.projection import project_on_simplex
 from covbandit.learners.base import Hold
 from covbandit.learners.explore_then_exploit import ExploreThenExploit, Indefinite
@@ -26,7 +26,7 @@ from covbandit.learners.schedule import (
     WORK,
     absorb_action,
 )
-from covbandit.learners.state import ABSORB, F64, HOLD_ROUNDS, START, TOLD, State
+from covbandit.learners.state import ABSORB, CAP, F64, HOLD_ROUNDS, IN_USE, START, TOLD, State
 from covbandit.learners.total_moments import call_estimate_moments, project_covariance
 
 _GRADIENT = WORK  # scratch row
@@ -64,6 +64,10 @@ def _step(s: State) -> None:
             g[i] -= weight * s.m[COVARIANCE, j, i]
     for i in range(d):
         x[i] += size * g[i]
+    if s.i[IN_USE] < d:
+        for i in range(d):
+            if s.v[CAP, i] <= 0.0:
+                x[i] = -np.inf  # farther from any weight than all others: projected to zero
     project_on_simplex(x)
 
 
@@ -83,7 +87,8 @@ class OGDETE(ExploreThenExploit):
     :math:`∇ = \hat θ - 2ρ\hat Σx`, the estimates of the last completed round and Π, the Euclidean projection on the
     simplex. The iterate starts from equal weights and is kept while more rounds are played. It moves on its own, once
     per round told in a step of exploitation, whatever was played: the gradient depends on the estimates only. Held
-    rounds do not move it. With rounds outstanding, `ask` gives the iterate where it stands.
+    rounds do not move it. If options are retired, it moves to the nearest weights without them; one that comes back
+    starts at zero. With rounds outstanding, `ask` gives the iterate where it stands.
 
     A step has the inverse unit of the rewards, as `OGD` explains: say by `variance_bound` how large variances are. It
     cannot be merged, since its iterate depends on the order of the rounds.
@@ -143,3 +148,10 @@ class OGDETE(ExploreThenExploit):
         super().__init__(
             n_options=n_options, design=design, indefinite=indefinite, options=options, seed=seed, hold=hold
         )
+
+    def _adapt(self) -> None:
+        super()._adapt()
+        s = self._state
+        if s.v[WEIGHTS].any():
+            s.v[WEIGHTS, s.v[CAP] <= 0] = -np.inf
+            ready(project_on_simplex)(s.v[WEIGHTS])

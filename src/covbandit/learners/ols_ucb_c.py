@@ -9,7 +9,13 @@ from numpy.typing import ArrayLike
 
 from covbandit.kernels.compilation import kernel
 from covbandit.learners.base import Hold
-from covbandit.learners.confidence import absorb_counted, confidence_factor, fill_gamma_bonus, play_initial
+from covbandit.learners.confidence import (
+    absorb_counted,
+    confidence_factor,
+    fill_gamma_bonus,
+    play_initial,
+    settle_counted,
+)
 from covbandit.learners.optimism import maximize
 from covbandit.learners.pairwise import MEAN, READY, pairwise_layout
 from covbandit.learners.state import DECIDE, F64, State
@@ -22,7 +28,7 @@ def _decide(s: State, t: int, w: F64) -> None:
         play_initial(s, t, w)
         return
     # There is no risk term: the penalty, which nobody writes, stays zero.
-    fill_gamma_bonus(s, confidence_factor(s, np.log(t), w.size), w.size)
+    fill_gamma_bonus(s, confidence_factor(s, np.log(t)), w.size)
     maximize(s, MEAN, w)
 
 
@@ -50,6 +56,7 @@ class OLSUCBC(UpperConfidenceLearner):
     _layout = pairwise_layout()
     _decide_kernel = _decide
     _absorb_kernel = absorb_counted
+    _settle_kernel = settle_counted
 
     def __init__(
         self,

@@ -25,9 +25,18 @@ def maximize(s: State, means: int, w: F64) -> None:
 
 @kernel()
 def _centre(s: State, means: int, d: int) -> None:
-    """Take the first mean from all of them, which changes no decision: rewards of 1e8 ± 1 then lose no digits."""
+    """Take one mean from all of them, which changes no decision: rewards of 1e8 ± 1 then lose no digits."""
+    first = _first_allowed(s)
     for i in range(d):
-        s.v[CENTRED, i] = s.v[means, i] - s.v[means, 0]
+        s.v[CENTRED, i] = s.v[means, i] - s.v[means, first] if s.v[CAP, i] > 0.0 else 0.0
+
+
+@kernel()
+def _first_allowed(s: State) -> int:
+    first = 0
+    while s.v[CAP, first] <= 0.0:
+        first += 1
+    return first
 
 
 @kernel()
@@ -48,17 +57,21 @@ def _search(s: State, w: F64) -> None:
 
 @kernel()
 def _is_concave(s: State, d: int) -> bool:
-    """Tell whether -w'Cw is strictly concave on the simplex, by a Cholesky factor of C's differences to option 0."""
+    """Tell whether -w'Cw is strictly concave on the simplex, by a Cholesky factor of C's differences to one option."""
     L = s.m[SEARCH]
     C = s.m[PENALTY]
-    for a in range(1, d):
-        for b in range(1, a + 1):
-            x = C[a, b] - C[a, 0] - C[0, b] + C[0, 0]
-            for c in range(1, b):
+    r = _first_allowed(s)
+    for a in range(r + 1, d):
+        for b in range(r + 1, a + 1):
+            if s.v[CAP, a] <= 0.0 or s.v[CAP, b] <= 0.0:
+                L[a, b] = 0.0
+                continue
+            x = C[a, b] - C[a, r] - C[r, b] + C[r, r]
+            for c in range(r + 1, b):
                 x -= L[a, c] * L[b, c]
             if a > b:
                 L[a, b] = x / L[b, b]
-            elif x > 1e-9 * (abs(C[a, a]) + abs(C[0, 0]) + abs(C[a, 0])):
+            elif x > 1e-9 * (abs(C[a, a]) + abs(C[r, r]) + abs(C[a, r])):
                 L[a, a] = np.sqrt(x)
             else:
                 return False

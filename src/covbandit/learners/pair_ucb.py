@@ -22,12 +22,13 @@ from covbandit.learners.pairwise import (
     PENALTY,
     READY,
     RISK_AVERSION,
+    SETTLE,
     SPREAD,
     absorb_pairs,
     covariance,
     pairwise_layout,
 )
-from covbandit.learners.state import ABSORB, COUNT, DECIDE, F64, State
+from covbandit.learners.state import ABSORB, CAP, COUNT, DECIDE, F64, IN_USE, State
 from covbandit.learners.upper_confidence import SemiBanditLearner
 
 WEIGHT = 2  # parameter: a
@@ -38,27 +39,33 @@ CAUTION = 2.0  # the bonus of a pair seen this often is doubled: so few observat
 
 @kernel()
 def _believe(s: State, d: int) -> float:
-    """Draw variances, correlations and means towards their averages; return the standard deviation of a typical mix."""
+    """Draw variances, correlations and means towards their averages; return the standard deviation of a typical mix.
+
+    The averages are over the options in use. Retired ones are drawn to them as well, only to be explained.
+    """
     average = 0.0
+    in_use = s.i[IN_USE]
     for i in range(d):
         n = s.v[COUNT, i]
-        s.v[SPREAD, i] = covariance(s, i, i) * n / (n - 1.0)
-        average += s.v[SPREAD, i] / d
+        s.v[SPREAD, i] = covariance(s, i, i) * n / (n - 1.0) if n > 1.0 else 0.0
+        if s.v[CAP, i] > 0.0:
+            average += s.v[SPREAD, i] / in_use
     correlation = 0.0
     pairs = 0.0
     for i in range(d):
         for j in range(i):
             scale = np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j])
-            if s.m[PAIRS, i, j] > 0.0 and scale > 0.0:
+            both = s.v[CAP, i] > 0.0 and s.v[CAP, j] > 0.0
+            if both and s.m[PAIRS, i, j] > 0.0 and scale > 0.0:
                 correlation += s.m[PAIRS, i, j] * min(1.0, max(-1.0, covariance(s, i, j) / scale))
                 pairs += s.m[PAIRS, i, j]
-    correlation = max(correlation / pairs, -1.0 / d) if pairs > 0.0 else 0.0
+    correlation = max(correlation / pairs, -1.0 / in_use) if pairs > 0.0 else 0.0
     inverse = 0.0
     for i in range(d):
         n = s.v[COUNT, i]
         s.v[SPREAD, i] = (n * s.v[SPREAD, i] + PRIOR * average) / (n + PRIOR)
-        if average > 0.0:
-            inverse += 1.0 / (d * s.v[SPREAD, i])
+        if average > 0.0 and s.v[CAP, i] > 0.0:
+            inverse += 1.0 / (in_use * s.v[SPREAD, i])
     _believe_means(s, average > 0.0, d)
     for i in range(d):
         s.m[BELIEVED, i, i] = s.v[SPREAD, i]
@@ -68,7 +75,7 @@ def _believe(s: State, d: int) -> float:
             estimate += PRIOR * correlation * np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j])
             s.m[BELIEVED, i, j] = estimate / (n + PRIOR)
             s.m[BELIEVED, j, i] = s.m[BELIEVED, i, j]
-    share = 1.0 / largest_support(s.p[MIN_WEIGHT], d)
+    share = 1.0 / largest_support(s.p[MIN_WEIGHT], in_use)
     return np.sqrt((share + (1.0 - share) * correlation) / inverse) if inverse > 0.0 else 0.0
 
 
@@ -76,25 +83,32 @@ def _believe(s: State, d: int) -> float:
 def _believe_means(s: State, noisy: bool, d: int) -> None:
     """Draw each mean towards their average, by how far it may be off beside how much the means differ.
 
-    Differences are taken to the first mean: rewards of 1e6 ± 1 then lose no digits.
+    Differences are taken to the first mean in use: rewards of 1e6 ± 1 then lose no digits.
     """
+    first = 0
+    while s.v[CAP, first] <= 0.0:
+        first += 1
     level = 0.0
     between = 0.0
     total = 0.0
     pairs = 0.0
     if noisy:
         for i in range(d):
+            if s.v[CAP, i] <= 0.0:
+                continue
             precision = s.v[COUNT, i] / s.v[SPREAD, i]
-            level += precision * (s.v[MEAN, i] - s.v[MEAN, 0])
+            level += precision * (s.v[MEAN, i] - s.v[MEAN, first])
             total += precision
             for j in range(i):
+                if s.v[CAP, j] <= 0.0:
+                    continue
                 product = precision * s.v[COUNT, j] / s.v[SPREAD, j]
                 between += 0.5 * product * (s.v[MEAN, i] - s.v[MEAN, j]) ** 2
                 pairs += product
-        level = s.v[MEAN, 0] + level / total
+        level = s.v[MEAN, first] + level / total
         between = between / pairs if pairs > 0.0 else 0.0
     for i in range(d):
-        trust = between / (between + s.v[SPREAD, i] / s.v[COUNT, i]) if between > 0.0 else 1.0
+        trust = between / (between + s.v[SPREAD, i] / max(s.v[COUNT, i], 1.0)) if between > 0.0 else 1.0
         s.v[BELIEF, i] = level + trust * (s.v[MEAN, i] - level)
 
 
@@ -111,7 +125,8 @@ def _decide(s: State, t: int, w: F64) -> None:
         for j in range(i + 1):
             n = max(s.m[PAIRS, i, j], 1.0)  # pairs that do not fit are never seen, and never chosen
             error = np.sqrt(np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j]) / n)
-            s.m[PENALTY, i, j] = rho * s.m[BELIEVED, i, j] - factor * error * (1.0 + CAUTION / n)
+            penalty = rho * s.m[BELIEVED, i, j] - factor * error * (1.0 + CAUTION / n)
+            s.m[PENALTY, i, j] = penalty if s.v[CAP, i] > 0.0 and s.v[CAP, j] > 0.0 else 0.0
             s.m[PENALTY, j, i] = s.m[PENALTY, i, j]
     maximize_quadratic(s, BELIEF, w)
 
@@ -121,6 +136,12 @@ def _absorb(s: State, w: F64, y: F64) -> None:
     absorb_pairs(s, w, y)
     if s.v[READY, 0] == 0.0 and is_covered(s):
         s.v[READY, 0] = 1.0
+
+
+@kernel(SETTLE, on_demand=True)
+def _settle(s: State) -> None:
+    """Find out whether start-up is over for the options now in use."""
+    s.v[READY, 0] = 1.0 if is_covered(s) else 0.0
 
 
 class PairUCB(SemiBanditLearner):
@@ -152,7 +173,9 @@ class PairUCB(SemiBanditLearner):
     :math:`\bar r` and the harmonic mean h of the :math:`\tilde σ_i^2` as variance: s² = h (1/k + (1 - 1/k) r̄).
 
     Start-up is a covering design: sets of as many options as fit, with equal weights, until every option was seen twice
-    and every pair once. If all options fit, that takes two rounds. What history told counts. Scale-free: no bound on
+    and every pair once. If all options fit, that takes two rounds. What history told counts: options that come into use
+    later are shown with each of the others by the same design, and d and all averages are those of the options in use.
+    Scale-free: no bound on
     variances is needed. Cost and memory per round do not grow with t.
 
     Parameters
@@ -190,6 +213,7 @@ class PairUCB(SemiBanditLearner):
     _layout = pairwise_layout()
     _decide_kernel = _decide
     _absorb_kernel = _absorb
+    _settle_kernel = _settle
 
     def __init__(
         self,
@@ -217,6 +241,6 @@ class PairUCB(SemiBanditLearner):
         if s.v[READY, 0] == 0.0:
             return super()._estimates()
         self._decide_into(self.rounds_told + 1, np.empty(self.n_options))
-        n = s.v[COUNT]
+        n = np.where(s.v[COUNT] > 0, s.v[COUNT], np.nan)  # of a retired option perhaps nothing was seen
         width = self.bonus * np.sqrt(np.log(self.rounds_told + 1) * s.v[SPREAD] / n) * (1 + CAUTION / n)
-        return Estimates(s.v[BELIEF].copy(), s.m[BELIEVED].copy(), width, self._width_kind)
+        return Estimates(np.where(n > 0, s.v[BELIEF], np.nan), s.m[BELIEVED].copy(), width, self._width_kind)

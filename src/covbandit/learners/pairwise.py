@@ -12,9 +12,11 @@ is the paper's estimate without a sum over the history, and without cancellation
 
 from __future__ import annotations
 
+from numba import types
+
 from covbandit.kernels.compilation import kernel
 from covbandit.kernels.optimistic_search import SEARCH_ROWS, SEARCH_SLABS
-from covbandit.learners.state import COUNT, F64, FIRST_ROW, Layout, State
+from covbandit.learners.state import COUNT, F64, FIRST_ROW, STATE_TYPE, Layout, State
 
 WORK = FIRST_ROW  # scratch rows of the maximiser
 BELIEF = FIRST_ROW + SEARCH_ROWS  # scratch row: the means to reckon with, where they are not the observed ones
@@ -34,6 +36,9 @@ UPPER = PAIRS + 3  # slab, of MC-UCB: sum of the upper covariances frozen in the
 
 RISK_AVERSION = 0  # parameters
 MIN_WEIGHT = 1
+
+SETTLE = types.void(STATE_TYPE)
+"""Signature of a kernel that finds out whether start-up is over, after a change of the options in use."""
 
 STATISTICS = ("pair_count", "pair_mean", "scatter")
 

@@ -9,6 +9,9 @@ What is told need not be in order, nor be what was asked: each action of the des
 that is told while a round is in progress, or at a step at which one would begin, is an observation for it; anything
 else is exploitation, or a mix of the user's own, and is not used. The next action to play is the first of those with
 the fewest observations.
+
+Actions that contain a retired option are not played, and not counted: rounds are rounds of the others, and d is the
+number of options in use. What was seen of such actions stays, and what is still told of them is added.
 """
 
 from __future__ import annotations
@@ -21,17 +24,20 @@ from covbandit.kernels.design_actions import add_action
 from covbandit.kernels.lapack import DECOMPOSITION_SLABS
 from covbandit.kernels.optimistic_search import SEARCH_ROWS
 from covbandit.learners.state import (
+    CAP,
     COUNT,
     DECIDE,
     F64,
     FIRST_ROW,
     HOLD_ROUNDS,
+    IN_USE,
     START,
     STATE_TYPE,
     TOLD,
     Layout,
     State,
 )
+from covbandit.learners.usable_actions import usable_count
 
 WORK = FIRST_ROW  # scratch rows of the maximisers
 CENTRED = WORK + SEARCH_ROWS  # scratch row: means less that of the first option
@@ -100,6 +106,42 @@ def has_closed_forms(s: State) -> bool:
 
 
 @kernel()
+def is_usable(s: State, k: int) -> bool:
+    """Tell whether an action contains no retired option."""
+    d = s.v.shape[1]
+    if s.i[IN_USE] == d:
+        return True
+    if not has_closed_forms(s):
+        on_retired = 0.0
+        for i in range(d):
+            if s.v[CAP, i] <= 0.0:
+                on_retired += s.p[DESIGN + k * d + i]
+        return bool(on_retired == 0.0)
+    if k < d:
+        return bool(s.v[CAP, k] > 0.0)
+    k -= d
+    i = 0
+    while k >= d - 1 - i:
+        k -= d - 1 - i
+        i += 1
+    return bool(s.v[CAP, i] > 0.0 and s.v[CAP, i + 1 + k] > 0.0)
+
+
+@kernel()
+def _n_usable(s: State) -> int:
+    """Return how many actions contain no retired option."""
+    n = int(s.p[N_ACTIONS])
+    if s.i[IN_USE] == s.v.shape[1]:
+        return n
+    if has_closed_forms(s):
+        return usable_count(s)
+    usable = 0
+    for k in range(n):
+        usable += is_usable(s, k)
+    return usable
+
+
+@kernel()
 def _exploits(rounds: float, t: float, d: float) -> bool:
     """Tell whether so many rounds suffice at step t (line 4)."""
     reach = rounds * d
@@ -109,7 +151,7 @@ def _exploits(rounds: float, t: float, d: float) -> bool:
 @kernel()
 def is_exploring(s: State, t: int) -> bool:
     """Tell whether a round is in progress or, at step t, to begin."""
-    return s.v[BEGUN, 0] > 0.0 or not _exploits(s.v[COMPLETED, 0], t, s.v.shape[1])
+    return s.v[BEGUN, 0] > 0.0 or not _exploits(s.v[COMPLETED, 0], t, s.i[IN_USE])
 
 
 @kernel(_SCHEDULED, on_demand=True)
@@ -121,8 +163,9 @@ def scheduled_action(s: State, t: int) -> int:
     now = max(s.i[TOLD], min(s.i[HOLD_ROUNDS], t - 1)) + 1
     if now == t:
         return int(s.v[CURSOR, 0]) if is_exploring(s, t) else -1
-    d = s.v.shape[1]
-    n = int(s.p[N_ACTIONS])
+    d = s.i[IN_USE]
+    n_actions = int(s.p[N_ACTIONS])
+    n = _n_usable(s)
     count = s.m[ACTIONS:].reshape(3 * n_places(s))
     rounds = s.v[COMPLETED, 0]
     begun = int(s.v[BEGUN, 0])
@@ -135,16 +178,16 @@ def scheduled_action(s: State, t: int) -> int:
             continue
         if t - now < n - begun:
             passed = 0
-            for k in range(n):
-                if count[k] <= rounds:
+            for k in range(n_actions):
+                if count[k] <= rounds and is_usable(s, k):
                     if passed == t - now:
                         return k
                     passed += 1
         now += n - begun
         rounds += 1.0
         begun = 0
-        for k in range(n):
-            begun += count[k] > rounds
+        for k in range(n_actions):
+            begun += count[k] > rounds and is_usable(s, k)
 
 
 @kernel()
@@ -212,7 +255,6 @@ def absorb_action(s: State, w: F64, y: F64) -> int:
     k = action_of(s, w)
     if k < 0:
         return EXPLORED
-    n = int(s.p[N_ACTIONS])
     size = n_places(s)
     known = s.m[ACTIONS:].reshape(3 * size)
     count = known[:size]
@@ -227,12 +269,12 @@ def absorb_action(s: State, w: F64, y: F64) -> int:
         if w[i] > SAME:
             s.v[COUNT, i] += 1.0
     rounds = s.v[COMPLETED, 0]
-    if before > rounds:
+    if before > rounds or not is_usable(s, k):
         return EXPLORED
     s.v[BEGUN, 0] += 1.0
-    if s.v[BEGUN, 0] < n:
+    if s.v[BEGUN, 0] < _n_usable(s):
         cursor = int(s.v[CURSOR, 0])
-        while count[cursor] > rounds:
+        while count[cursor] > rounds or not is_usable(s, cursor):
             cursor += 1
         s.v[CURSOR, 0] = cursor
         return EXPLORED
@@ -245,15 +287,17 @@ def find_place(s: State) -> None:
     """Work out from the numbers of observations how many rounds are complete and where in the next one we are."""
     n = int(s.p[N_ACTIONS])
     count = s.m[ACTIONS:].reshape(3 * n_places(s))
-    rounds = count[0]
     cursor = 0
-    for k in range(1, n):
-        if count[k] < rounds:
+    while not is_usable(s, cursor):
+        cursor += 1
+    rounds = count[cursor]
+    for k in range(cursor + 1, n):
+        if count[k] < rounds and is_usable(s, k):
             rounds = count[k]
             cursor = k
     begun = 0
     for k in range(n):
-        begun += count[k] > rounds
+        begun += count[k] > rounds and is_usable(s, k)
     s.v[COMPLETED, 0] = rounds
     s.v[BEGUN, 0] = begun
     s.v[CURSOR, 0] = cursor

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numba import types
+from numpy.typing import NDArray
 
 from covbandit import validation
-from covbandit.kernels.compilation import kernel
+from covbandit.kernels.compilation import kernel, ready
 from covbandit.kernels.moments import update_moments
-from covbandit.learners.base import Hold, Learner
+from covbandit.learners import partial_history
+from covbandit.learners.base import Hold
 from covbandit.learners.explanation import STANDARD_ERROR, Estimates
+from covbandit.learners.full_information import FullInformationLearner
 from covbandit.learners.plug_in import (
     DELTA,
     MEAN,
@@ -21,7 +25,7 @@ from covbandit.learners.plug_in import (
     WORK_SLAB,
     decide_plug_in,
 )
-from covbandit.learners.state import ABSORB, COUNT, F64, FIRST_ROW, Layout, State
+from covbandit.learners.state import ABSORB, COUNT, F64, FIRST_ROW, IN_USE, STATE_TYPE, Layout, State
 
 # The shrunk covariance does not change by one rank-one term per round, so no inverse is kept: REFERENCE stays 0.
 RAW_MEAN = REFERENCE + 1
@@ -30,15 +34,27 @@ RAW_SCATTER = SCATTER + 1
 
 @kernel(ABSORB)
 def _absorb(s: State, w: F64, y: F64) -> None:
-    d = w.size
+    n = update_moments(s.v[RAW_MEAN], s.m[RAW_SCATTER], s.v[COUNT, 0], 1.0, y, s.v[DELTA])
+    for i in range(w.size):
+        s.v[COUNT, i] = n
+    _shrink(s, n)
+
+
+@kernel(types.void(STATE_TYPE), on_demand=True)
+def _shrink_once(s: State) -> None:
+    """Do without a new observation what absorbing one does at the end."""
+    _shrink(s, s.v[COUNT, 0])
+
+
+@kernel()
+def _shrink(s: State, n: float) -> None:
+    """Write the moments to believe in after n observations."""
+    d = s.v.shape[1]
     raw = s.v[RAW_MEAN]
     M = s.m[RAW_SCATTER]
     C = s.m[SCATTER]  # n times the shrunk covariance, which starts from M / (n-1)
     believed = s.v[MEAN]
     deviation = s.v[DELTA]
-    n = update_moments(raw, M, s.v[COUNT, 0], 1.0, y, deviation)
-    for i in range(d):
-        s.v[COUNT, i] = n
 
     # Volatilities: their logarithms towards the mean logarithm (James-Stein; such a logarithm has about this variance).
     total = 0.0
@@ -150,7 +166,7 @@ def _absorb(s: State, w: F64, y: F64) -> None:
         believed[i] = raw[0] + level + trust * (raw[i] - raw[0] - level)
 
 
-class ShrunkEmpirical(Learner):
+class ShrunkEmpirical(FullInformationLearner):
     r"""MC-Empirical on shrunk moments, for full information: the recommended learner.
 
     Early estimates are mostly noise, and acting on noise costs more than equal weights. So each kind of moment is drawn
@@ -166,7 +182,9 @@ class ShrunkEmpirical(Learner):
       :math:`S = t(\hat θ-m1)'C^{-1}(\hat θ-m1)`.
 
     After one round, the variance of its rewards over the options stands in for each option's own. Options without any
-    variance stay as they are, out of these averages. All effects vanish as rounds accumulate. Scale-free. How this was
+    variance stay as they are, out of these averages, and so do retired options. Once a reward was missing
+    (`tell_partly`), t is the least number of rounds in which two of the options in the decision were seen together, and
+    the rest is as in `MCEmpirical`. All effects vanish as rounds accumulate. Scale-free. How this was
     chosen: ``docs/shrinkage.md``.
 
     Parameters
@@ -189,8 +207,9 @@ class ShrunkEmpirical(Learner):
     [1.0, 0.0]
     """
 
-    feedback = "all"
     invariances = frozenset({"scale", "permutation"})
+    _means = MEAN
+    _scatter = SCATTER
     _layout = Layout(
         rows=("mean", "reference", "raw_mean"),
         slabs=("scatter", "raw_scatter"),
@@ -219,7 +238,36 @@ class ShrunkEmpirical(Learner):
         assert self.risk_aversion is not None
         return self.risk_aversion, self.min_weight or 0.0
 
-    def _estimates(self) -> Estimates:
+    def _go_over(self) -> None:
+        s = self._state
+        moments = s.v[RAW_MEAN].copy(), s.m[RAW_SCATTER], float(s.v[COUNT, 0])
+        self.statistics = partial_history.from_moments(*moments, self.rounds_told, self._squares())
+
+    def _adapt(self) -> None:
+        # The averages are over the options in use, which those of pairs tell.
+        if not self.statistics and self._state.i[IN_USE] < self.n_options:
+            self._go_over()
+        super()._adapt()
+
+    def _write(self, members: NDArray[np.int64], mean: F64, covariance: F64, n: float) -> None:
+        assert self._layout is not None
+        small = self._layout.allocate(members.size, self._state.p)
+        small.v[COUNT] = n
+        small.v[RAW_MEAN] = mean
+        small.m[RAW_SCATTER] = n * covariance
+        ready(_shrink_once)(small)
+        super()._write(members, small.v[MEAN], small.m[SCATTER] / n, n)
+
+    def _partial_estimates(self) -> Estimates:
+        known = super()._partial_estimates()
+        mean, covariance, members = np.array(known.mean), np.asarray(known.covariance), self._members()
+        mean[members] = self._state.v[MEAN, members]
+        n = partial_history.counts(self.statistics)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            width = np.sqrt(covariance.diagonal() / n)
+        return Estimates(mean, covariance, width, f"{STANDARD_ERROR}, from shrunk variances")
+
+    def _complete_estimates(self) -> Estimates:
         kind = f"{STANDARD_ERROR}, from shrunk variances"
         n, mean = float(self._state.v[COUNT, 0]), self._state.v[MEAN]
         if n < 2:  # the variance that stands in after one round is no estimate of an option's own

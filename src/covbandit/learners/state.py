@@ -41,17 +41,18 @@ class State(NamedTuple):
 TOLD = 0  # rounds told so far
 HOLD_ROUNDS = 1  # rounds at the start in which the held weights are played
 SEED = 2  # of a randomised learner
-FIRST_INT = 3
+IN_USE = 3  # how many options are in use
+FIRST_INT = 4
 # Rows of State.v:
 COUNT = 0  # observations of each option (with forgetting: their effective number)
 ACTIVE = 1  # 1 for an option in use, 0 for a retired one
 LAST = 2  # the weights told last, from which maximisers start
 HOLD = 3  # the held weights
-CAP = 4  # the largest weight allowed: max_weight, 1 without one, 0 for a retired option
+CAP = 4  # the largest weight allowed: max_weight, 1 without one, 0 for a retired option or one not to be chosen yet
 START = 5  # what to play while nothing is known: equal weights, as far as the caps allow
 FIRST_ROW = 6
 
-SAVED_BOOKS = ("count", "active", "last")  # the other rows follow from the constructor's arguments
+SAVED_BOOKS = ("count", "active", "last")  # the other rows follow from these and the constructor's arguments
 
 _STATE = types.NamedTuple(  # type: ignore[no-untyped-call]
     (

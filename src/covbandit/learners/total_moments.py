@@ -12,6 +12,9 @@ where ŷ and ẑ hold the mean and the variance of each action's totals. For sin
     \hat Σ_{ii} = \hat z_i, \quad \hat Σ_{ij} = 2 \hat z_{ij} - \tfrac12 (\hat z_i + \hat z_j),
 
 which needs no matrix of the size of the design. Σ̂ has negative eigenvalues often.
+
+With retired options, all this is done for the options in use, from the actions that contain no other; d is their
+number. Of a retired option only what was seen of it alone is written, for explanations.
 """
 
 from __future__ import annotations
@@ -34,9 +37,10 @@ from covbandit.learners.schedule import (
     WIDTH,
     WORK,
     has_closed_forms,
+    is_usable,
     n_places,
 )
-from covbandit.learners.state import F64, State
+from covbandit.learners.state import CAP, F64, IN_USE, State
 
 _EIGENVALUES = WORK  # scratch row
 
@@ -68,13 +72,22 @@ def _estimate_in_closed_form(s: State) -> None:
     mean = known[size : 2 * size]
     scatter = known[2 * size :]
     # A level common to all totals goes through B⁺ unchanged: taken out, rewards of 1e8 ± 1 lose no digits.
-    level = mean[0]
+    first = 0
+    while s.v[CAP, first] <= 0.0:
+        first += 1
+    level = mean[first]
+    in_use = s.i[IN_USE]
     total = 0.0
     errors = 0.0
-    share = 0.5 / (d + 1.0)
+    share = 0.5 / (in_use + 1.0)
     own = (1.0 - share) ** 2 - share**2
     paired = (0.5 - share) ** 2 - share**2
     for i in range(d):
+        if v[CAP, i] <= 0.0:
+            v[MEAN, i] = mean[i] if count[i] > 0.0 else level
+            v[WIDTH, i] = np.sqrt(_error(count, scatter, i))
+            sigma[i, i] = scatter[i] / count[i] if count[i] > 0.0 else 0.0
+            continue
         v[MEAN, i] = mean[i] - level
         total += mean[i] - level
         sigma[i, i] = scatter[i] / count[i]
@@ -84,6 +97,11 @@ def _estimate_in_closed_form(s: State) -> None:
     k = d
     for i in range(d):
         for j in range(i + 1, d):
+            if v[CAP, i] <= 0.0 or v[CAP, j] <= 0.0:
+                sigma[i, j] = 0.0
+                sigma[j, i] = 0.0
+                k += 1
+                continue
             y = mean[k] - level
             total += y
             v[MEAN, i] += 0.5 * y
@@ -95,10 +113,11 @@ def _estimate_in_closed_form(s: State) -> None:
             sigma[i, j] = 2.0 * scatter[k] / count[k] - 0.5 * (sigma[i, i] + sigma[j, j])
             sigma[j, i] = sigma[i, j]
             k += 1
-    factor = 4.0 / (d + 2.0)
+    factor = 4.0 / (in_use + 2.0)
     for i in range(d):
-        v[MEAN, i] = level + factor * (v[MEAN, i] - share * total)
-        v[WIDTH, i] = factor * np.sqrt(v[WIDTH, i] + share**2 * errors)
+        if v[CAP, i] > 0.0:
+            v[MEAN, i] = level + factor * (v[MEAN, i] - share * total)
+            v[WIDTH, i] = factor * np.sqrt(v[WIDTH, i] + share**2 * errors)
 
 
 @kernel()
@@ -110,7 +129,10 @@ def _estimate_by_inverse(s: State) -> None:
     count = known[:size]
     mean = known[size : 2 * size]
     scatter = known[2 * size :]
-    level = mean[0]
+    first = 0
+    while not is_usable(s, first):
+        first += 1
+    level = mean[first]
     at = DESIGN + n * d
     for i in range(d):
         value = 0.0
@@ -126,7 +148,8 @@ def _estimate_by_inverse(s: State) -> None:
             for j in range(i if diagonal == 0 else i + 1, i + 1 if diagonal == 0 else d):
                 value = 0.0
                 for k in range(n):
-                    value += s.p[at + k] * (scatter[k] / count[k])
+                    if count[k] > 0.0:  # an action with a retired option need not have been seen; its factor is 0
+                        value += s.p[at + k] * (scatter[k] / count[k])
                 s.m[COVARIANCE, i, j] = value
                 s.m[COVARIANCE, j, i] = value
                 at += n

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from covbandit import validation
 from covbandit.errors import InvalidInput, Unsupported
+from covbandit.kernels.compilation import ready
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.explanation import Estimates
 from covbandit.learners.pairwise import BONUS, MEAN, PAIR_MEAN, PAIRS, PENALTY, READY, SCATTER
-from covbandit.learners.state import COUNT
+from covbandit.learners.state import CAP, COUNT
 from covbandit.maximization import Optimum, maximize_optimistic
 
 F64 = NDArray[np.float64]
@@ -27,6 +29,10 @@ class SemiBanditLearner(Learner):
     feedback = "chosen"
     _means: ClassVar[int] = MEAN  # row of the means that enter the optimistic utility
     _width_kind: ClassVar[str]
+    _settle_kernel: ClassVar[Callable[..., None]]
+
+    def _adapt(self) -> None:
+        ready(self._kernel("_settle_kernel"))(self._state)
 
     def certify(self, outstanding: int = 0, tolerance: float = 1e-9, node_limit: int = 1_000_000) -> Optimum:
         """Return the proven best weights of the next round, where `ask` only searches.
@@ -50,17 +56,21 @@ class SemiBanditLearner(Learner):
         if self._state.v[READY, 0] == 0.0 or (self.hold is not None and t <= self.hold[1]):
             raise Unsupported(f"round {t} follows a schedule: there is nothing to certify before start-up is over")
         s = self._state
-        return maximize_optimistic(
-            s.v[self._means],
-            s.m[BONUS],
-            s.m[PENALTY],
+        in_use = s.v[CAP] > 0
+        block = np.ix_(in_use, in_use)
+        best = maximize_optimistic(
+            s.v[self._means, in_use],
+            s.m[BONUS][block],
+            s.m[PENALTY][block],
             1.0,  # the penalty includes the risk aversion
             self.min_weight,
             certified=True,
-            start=weights,
+            start=weights[in_use],
             tolerance=tolerance,
             node_limit=node_limit,
         )
+        weights[in_use] = best.weights
+        return replace(best, weights=weights)
 
     def _covariance(self) -> F64:
         """Return the estimated covariance, NaN for pairs never seen together and options seen but once."""

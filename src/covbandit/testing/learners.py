@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.environments import Gaussian
-from covbandit.errors import InvalidInput
+from covbandit.errors import CovbanditError, InvalidInput
 from covbandit.learners import Learner, load_learner
 from covbandit.learners.files import describe
 from covbandit.problems import random
@@ -247,6 +247,54 @@ class LearnerConformance(ABC):
         _refused(lambda: learner.ask(outstanding=-1))
         assert describe(learner) == before
 
+    def test_retired_options_get_no_weight(self) -> None:
+        """From the moment it is retired an option's weight is zero, also ahead; the others' are on the decision set."""
+        for n in (0, 1, self.history):
+            learner = self.told(n)
+            out = _retire_one(learner)
+            if out is None:
+                return
+            asked = [learner.ask(outstanding=k) for k in (0, 1, 2, 7, self.history, 1_000)]
+            asked.extend(self.play(learner, self.rewards(learner, 2 * self.history, seed=4)))
+            weights = np.array(asked)
+            assert (weights[:, out] == 0.0).all()
+            assert np.abs(weights.sum(axis=1) - 1).max() <= 1e-12
+            assert weights.min() >= 0
+            if learner.max_weight is not None:
+                assert (weights <= learner.max_weight + 1e-12).all()
+            if learner.min_weight is not None:
+                assert ((weights == 0) | (weights >= learner.min_weight - 1e-12)).all()
+            assert learner.explain().weights[out] == 0.0
+            problem = self.problem(learner)
+            assert "retired" in str(learner.mismatch(problem))
+
+    def test_retired_options_are_saved_and_come_back(self) -> None:
+        """Copies know what is retired; brought back, nothing is lost; late outcomes of retired options are absorbed."""
+        learner = self.told()
+        late = [learner.ask(outstanding=k) for k in range(5)]
+        counts = learner.counts
+        out = _retire_one(learner)
+        if out is None:
+            return
+        assert np.array_equal(learner.counts, counts)
+        for weights, reward in zip(late, self.rewards(learner, 5, seed=6), strict=True):
+            learner.tell(weights, self.observe(learner, weights, reward))
+            assert learner.ask()[out] == 0.0
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "learner.json"
+            learner.save(path)
+            copies = [load_learner(path), learner.clone()]
+        more = self.rewards(learner, 20, seed=4)
+        asked = self.play(learner, more)
+        for copy in copies:
+            assert np.array_equal(self.play(copy, more), asked)
+            assert describe(copy) == describe(learner)
+        learner.set_retired([])
+        assert learner.retired == ()
+        assert learner.mismatch(self.problem(learner)) is None
+        asked = self.play(learner, self.rewards(learner, self.history, seed=5))
+        assert np.abs(asked.sum(axis=1) - 1).max() <= 1e-12
+
     def test_declared_invariances(self) -> None:
         """Scaling rewards, or reordering options, changes the weights as declared."""
         learner = self.make()
@@ -270,6 +318,17 @@ class LearnerConformance(ABC):
 def _tell_all(suite: LearnerConformance, learner: Learner, weights: F64, rewards: F64) -> None:
     for w, reward in zip(weights, rewards, strict=True):
         learner.tell(w, suite.observe(learner, w, reward))
+
+
+def _retire_one(learner: Learner) -> int | None:
+    """Retire the first option that the learner can do without, if there is one."""
+    for i in range(learner.n_options):
+        try:
+            learner.set_retired([i])
+        except CovbanditError:  # caps too small, or a design that tells too little of the others
+            continue
+        return i
+    return None
 
 
 def _refused(action: Any) -> None:
