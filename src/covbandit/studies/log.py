@@ -56,7 +56,7 @@ def padded(values: Sequence[float | None], size: int, fill: float | None) -> lis
 
 def told_rounds(connection: Connection, study: int, size: int, after: int = 0) -> Iterator[Told]:
     """Return the told rounds in the order of their first tells, for so many options."""
-    found = connection.execution_options(yield_per=_AT_ONCE).execute(_TOLD, {"study": study, "after": after})
+    found = connection.execute(_TOLD, {"study": study, "after": after}, execution_options={"yield_per": _AT_ONCE})
     for number, round_, told_at, kind, played, outcome in found:
         weights = padded(json.loads(played), size, 0.0)
         result = json.loads(outcome)

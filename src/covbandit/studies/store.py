@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
@@ -108,6 +108,21 @@ class Store:
     """
 
     def __init__(self, url: object = DEFAULT_STORE, create: bool = False) -> None:
+        self._connect(url, create)
+        try:
+            self._require_schema(create)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def of_any_schema(cls, url: object = DEFAULT_STORE) -> Self:
+        """Open a store whatever its version, to see which it is and to upgrade it; studies need `Store`."""
+        store = cls.__new__(cls)
+        store._connect(url, create=False)
+        return store
+
+    def _connect(self, url: object, create: bool) -> None:
         self._url = as_url(url)
         self.is_sqlite = self._url.get_backend_name() == "sqlite"
         self._file = Path(self._url.database or "").expanduser() if self.is_sqlite else None
@@ -115,11 +130,7 @@ class Store:
             self._require_file(self._file, create)
         self._turn = _turn_of(str(self._file.resolve())) if self._file is not None else None
         self._engine = self._sqlite() if self.is_sqlite else self._postgresql()
-        try:
-            self._require_schema(create)
-        except BaseException:
-            self.close()
-            raise
+        finalize(self, self._engine.dispose)  # a store that is merely forgotten leaves no connection open
 
     # Addresses -------------------------------------------------------------------------------------------------------
 
@@ -296,3 +307,17 @@ def _schema(connection: Connection) -> str | None:
         return None
     found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     return None if found is None else str(found)
+
+
+def upgrade_store(url: object = DEFAULT_STORE) -> tuple[str | None, str]:
+    """Bring a store to the newest version, all steps or none; return the versions before and after.
+
+    Raises
+    ------
+    NotFound
+        If there is no such store.
+    StoreSchemaError
+        If it was written by a newer version of covbandit; it is not touched.
+    """
+    with Store.of_any_schema(url) as store:
+        return store.upgrade()

@@ -61,7 +61,8 @@ def _of_postgresql(error: BaseException) -> tuple[str, bool]:
 
 def _is_trouble(error: BaseException) -> bool:
     """Tell whether an error is about the server rather than about what was asked of it."""
-    return str(getattr(error, "sqlstate", ""))[:2] in ("25", "40", "42", "53", "55", "57")
+    state = str(getattr(error, "sqlstate", ""))
+    return state == "42501" or state[:2] in ("25", "40", "53", "55", "57")
 
 
 def unavailable(error: BaseException, url: str) -> StoreUnavailable | None:
