@@ -8,7 +8,7 @@ import { bad, good } from "./messages.js";
 import { outsideDialog, tellDialog } from "./round-form.js";
 import { statusOf } from "./round-store.js";
 
-const MOST = 6; // waiting rounds shown at once; the table below has the others
+const MOST = 4; // waiting rounds shown at once; the table below has the others
 
 export function waitingWords(round) {
   const who = [round.client, round.key].filter(Boolean).join(" · ");

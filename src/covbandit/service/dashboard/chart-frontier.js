@@ -1,7 +1,7 @@
 // The efficient frontier on the estimates, with where the study is and where it would be best.
 
 import { chartCard, room, tooltip, valueAxis } from "./charts.js";
-import { listed, number, percent, short } from "./format.js";
+import { listed, number, percent, sentence, short } from "./format.js";
 
 const SHOWN_WEIGHTS = 6;
 
@@ -30,7 +30,7 @@ const MARKS = [
 
 export function frontierChart() {
   return chartCard("Efficient frontier", ({ frontier, estimates }, colours, width) => {
-    if (!frontier.known) return { empty: frontier.reason ?? "Not known yet: means and covariances are needed for it." };
+    if (!frontier.known) return { empty: sentence(frontier.reason ?? "not known yet") };
     const there = MARKS.filter(({ key }) => frontier[key] !== null && frontier[key] !== undefined);
     const curve = frontier.points.map((point) => [point.sd, point.mean]);
     const single = (estimates?.covariance ?? []).flatMap((row, k) =>

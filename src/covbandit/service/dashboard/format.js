@@ -63,6 +63,9 @@ const stamp = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle:
 
 export const moment = (iso) => (iso ? stamp.format(new Date(iso)) : DASH);
 
+/** A message that starts in lower case, as the start of a sentence. */
+export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** "a, b and c" */
 export function listed(words) {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;

@@ -2,6 +2,7 @@
 
 import { ApiError, SignedOut } from "./api.js";
 import { h } from "./dom.js";
+import { sentence } from "./format.js";
 
 const place = document.getElementById("messages");
 
@@ -24,8 +25,8 @@ export function good(text) {
 export function told(error) {
   if (error instanceof SignedOut) return [h("strong", {}, "Signed out."), " Sign in with a token to go on."];
   const hint = error instanceof ApiError ? error.hint : "";
-  const parts = [h("strong", {}, error.message || "Something went wrong.")];
-  if (hint) parts.push(h("span", { class: "hint" }, hint));
+  const parts = [h("strong", {}, sentence(error.message || "Something went wrong."))];
+  if (hint) parts.push(h("span", { class: "hint" }, sentence(hint)));
   if (error.status === 403 && !hint) {
     parts.push(h("span", { class: "hint" }, "Your token does not allow this. Sign in with one of a wider scope."));
   }

@@ -11,8 +11,11 @@ export function headline(summary, explanation) {
     .filter(([, weight]) => weight > 0)
     .sort((a, b) => b[1] - a[1]);
   if (explanation.rounds === 0) return "Nothing told yet. Ask for weights, then tell what happened.";
-  const named = held.slice(0, 3).map(([name, weight]) => `${percent(weight)} ${name}`);
-  if (held.length > 3) named.push(`${percent(held.slice(3).reduce((sum, [, w]) => sum + w, 0))} in ${held.length - 3} more`);
+  const most = held.length <= 4 ? 4 : 3;
+  const named = held.slice(0, most).map(([name, weight]) => `${percent(weight)} ${name}`);
+  if (held.length > most) {
+    named.push(`${percent(held.slice(most).reduce((sum, [, weight]) => sum + weight, 0))} in ${held.length - most} more`);
+  }
   return `After ${plural(explanation.rounds, "told round")}, it proposes ${listed(named)}.`;
 }
 

@@ -1,6 +1,6 @@
 // Why an option has its weight, in words, and only as far as the figures say so.
 
-import { count, number, percent, plural } from "./format.js";
+import { number, percent, plural } from "./format.js";
 
 /** The figures of /explain and /estimates, one record per option. */
 export function facts(explanation, estimates, summary) {
@@ -9,6 +9,9 @@ export function facts(explanation, estimates, summary) {
   return by.option.map((option, k) => {
     const name = String(option);
     const at = place.get(name);
+    const mean = at === undefined ? null : estimates.mean[at];
+    const withMix = at === undefined ? null : covarianceWithMix(estimates, at, by, place);
+    const rho = summary.risk_aversion ?? 0;
     return {
       name,
       weight: by.weight[k],
@@ -16,8 +19,9 @@ export function facts(explanation, estimates, summary) {
       riskPart: by.risk_contribution[k],
       count: by.count[k],
       width: by.width[k],
-      mean: at === undefined ? null : estimates.mean[at],
-      withMix: at === undefined ? null : covarianceWithMix(estimates, at, by, place),
+      mean,
+      withMix,
+      value: mean === null || (rho > 0 && withMix === null) ? null : mean - 2 * rho * (withMix ?? 0), // marginal
       retired: summary.retired.includes(name),
     };
   });
@@ -34,11 +38,6 @@ function covarianceWithMix(estimates, at, by, place) {
     sum += by.weight[k] * term;
   }
   return sum;
-}
-
-function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted.length === 0 ? 0 : sorted[Math.floor(sorted.length / 2)];
 }
 
 /** The reasons for one option, most telling first. */
@@ -61,34 +60,34 @@ export function reasons(option, all, explanation, summary) {
 
 function whyHeld(option, inUse, best, explanation, summary) {
   const found = [];
-  if (option.mean !== null && option.mean === best) found.push("largest estimated mean");
+  const largest = option.mean !== null && option.mean === best;
+  if (largest) found.push("largest estimated mean");
   if (option.riskPart !== null && option.riskPart < 0) found.push("hedges the others (negative risk contribution)");
   else if (option.riskPart !== null && explanation.variance > 0) {
     const share = option.riskPart / explanation.variance;
-    if (share < 0.75 * option.weight) {
-      found.push(`adds little risk: ${percent(share)} of it at ${percent(option.weight)} of the weight`);
-    } else if (share > 1.25 * option.weight && option.mean !== null && explanation.mean !== null && option.mean > explanation.mean) {
-      found.push(`its mean pays for ${percent(share)} of the risk`);
-    }
+    if (share < 0.97 * option.weight) found.push(`calms the mix: ${percent(share)} of its risk at ${percent(option.weight)} of the weight`);
+    else if (largest && share > 1.03 * option.weight) found.push(`pays for ${percent(share)} of the risk`);
   }
-  const usual = median(inUse.map((other) => other.count));
-  const mayBeBest = option.mean !== null && option.width !== null && option.mean < best && option.mean + option.width >= best;
-  if (mayBeBest && option.count < usual) {
-    found.push(`still exploring: seen ${plural(option.count, "time")}, its mean may be the largest`);
-  } else if (summary.feedback !== "total" && option.count * 3 <= usual) {
-    found.push(`still exploring: seen ${plural(option.count, "time")}, others ${count(usual)}`);
-  }
+  if (exploring(option, inUse)) found.push(`still exploring: seen ${plural(option.count, "time")}, its estimates alone would not earn this weight`);
   if (summary.min_weight && option.weight <= summary.min_weight * (1 + 1e-9)) {
     found.push(`at the least weight allowed, ${percent(summary.min_weight)}`);
   }
   if (found.length === 0 && option.mean !== null && explanation.mean !== null) {
-    found.push(
-      option.mean >= explanation.mean
-        ? `estimated mean ${number(option.mean)}, above the mix's`
-        : `spreads the risk; estimated mean ${number(option.mean)}, below the mix's`,
-    );
+    found.push(`estimated mean ${number(option.mean)}, ${option.mean >= explanation.mean ? "above" : "below"} the mix's`);
   }
-  return found;
+  return found.length ? found : ["by the learner's rule; its own estimate is not known yet"];
+}
+
+/**
+ * At the best mix for the estimates, all options with weight have the same marginal value. One whose value is clearly
+ * below the mix's has its weight for another reason: to be learned about.
+ */
+function exploring(option, inUse) {
+  const known = inUse.filter((other) => other.value !== null);
+  if (option.value === null || known.length < inUse.length) return false;
+  const values = known.map((other) => other.value);
+  const mix = known.reduce((sum, other) => sum + other.weight * other.value, 0);
+  return mix - option.value > 0.05 * (Math.max(...values) - Math.min(...values));
 }
 
 function whyLeftOut(option, inUse, best, explanation) {

@@ -100,9 +100,6 @@ function build(summary, round, { ownWeights }) {
     total
       ? h("p", {}, h("label", { class: "stacked" }, "Total outcome", totalInput))
       : null,
-    round
-      ? h("p", { class: "check" }, own, h("label", { for: box }, "Other weights were played than asked"))
-      : null,
     h(
       "div",
       { class: "scroll" },
@@ -125,10 +122,14 @@ function build(summary, round, { ownWeights }) {
         h("tbody", {}, [...rows.values()]),
       ),
     ),
+    round
+      ? h("p", { class: "check" }, own, h("label", { for: box }, "Other weights were played than asked"))
+      : null,
     sum,
     short ? h("p", { class: "note warn" }, "This study needs every option's outcome but is told amounts: an option without weight has none.") : null,
   );
   refresh();
+  (totalInput ?? [...outcomeInputs.values()].find((input) => !input.hidden))?.setAttribute("autofocus", "");
 
   function body() {
     const weights = own.checked ? Object.fromEntries(names.map((name) => [name, weightOf(name)])) : undefined;

@@ -176,7 +176,7 @@ export function roundsCard(colourOf, { tell, changed }) {
       h("td", { class: "less" }, [round.client, round.key].filter(Boolean).join(" · ")),
       h("td", { class: "less", title: moment(round.asked_at) }, round.source === "outside" ? "" : ago(round.asked_at)),
       h("td", { class: "less", title: moment(round.told_at) }, round.told_at ? ago(round.told_at) : ""),
-      h("td", {}, mix(round)),
+      h("td", { class: "less" }, mix(round)),
       h("td", { class: "number" }, round.reward === null ? "" : signed(round.reward)),
       h(
         "td",
@@ -228,7 +228,7 @@ export function roundsCard(colourOf, { tell, changed }) {
               h("th", { scope: "col", class: "less" }, "Client · key"),
               h("th", { scope: "col", class: "less" }, "Asked"),
               h("th", { scope: "col", class: "less" }, "Told"),
-              h("th", { scope: "col" }, "Weights"),
+              h("th", { scope: "col", class: "less" }, "Weights"),
               h("th", { scope: "col", class: "number", title: "What the weights earned together, per unit" }, "Reward"),
               h("th", { scope: "col" }, h("span", { class: "unseen" }, "Actions")),
             ),

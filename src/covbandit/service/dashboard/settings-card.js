@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { card } from "./charts.js";
 import { confirmDialog } from "./dialogs.js";
 import { fill, h } from "./dom.js";
-import { ago, moment, number } from "./format.js";
+import { ago, moment, number, sentence } from "./format.js";
 import { bad, good } from "./messages.js";
 
 function changeWords({ kind, detail }) {
@@ -137,7 +137,7 @@ export function logCard(name) {
     button.disabled = true;
     try {
       const answer = await api.verify(name);
-      finding.textContent = answer.message;
+      finding.textContent = sentence(answer.message);
       finding.classList.toggle("warn", !answer.ok);
     } catch (error) {
       bad(error);

@@ -47,6 +47,7 @@ export async function showStudies(main) {
     return h(
       "th",
       {
+        role: "columnheader",
         scope: "col",
         class: [column.numeric && "number", column.less && "less"].filter(Boolean).join(" ") || null,
         "aria-sort": active ? (order.down ? "descending" : "ascending") : null,
@@ -61,22 +62,25 @@ export async function showStudies(main) {
     );
   }
 
+  // Roles are said again because a narrow page lays rows out as blocks, which would take them away.
+  const numeric = { role: "cell", class: "number" };
+
   function rowOf(study) {
     return h(
       "tr",
-      {},
+      { role: "row" },
       h(
         "th",
-        { scope: "row" },
+        { role: "rowheader", scope: "row" },
         h("a", { class: "name", href: studyLink(study.name), data: { focus: `study ${study.name}` } }, study.name),
         h("div", { class: "sub" }, `${study.options.length} options`, study.retired.length ? `, ${study.retired.length} retired` : ""),
       ),
-      h("td", { class: "less" }, study.learner_class),
-      h("td", { class: "less" }, feedbackWords[study.feedback]?.short ?? study.feedback),
-      h("td", { class: "number" }, count(study.told)),
-      h("td", { class: "number" }, study.open ? h("span", { class: "badge open" }, count(study.open)) : "0"),
-      h("td", { class: "number" }, study.expired ? h("span", { class: "badge expired" }, count(study.expired)) : "0"),
-      h("td", { title: moment(study.last_told_at) }, study.last_told_at ? ago(study.last_told_at) : "never"),
+      h("td", { role: "cell", class: "less" }, study.learner_class),
+      h("td", { role: "cell", class: "less" }, feedbackWords[study.feedback]?.short ?? study.feedback),
+      h("td", { ...numeric, data: { label: "Told" } }, count(study.told)),
+      h("td", { ...numeric, data: { label: "Open" } }, study.open ? h("span", { class: "badge open" }, count(study.open)) : "0"),
+      h("td", { ...numeric, data: { label: "Overdue" } }, study.expired ? h("span", { class: "badge expired" }, count(study.expired)) : "0"),
+      h("td", { role: "cell", title: moment(study.last_told_at), data: { label: "Last told" } }, study.last_told_at ? ago(study.last_told_at) : "never"),
     );
   }
 
@@ -117,10 +121,10 @@ export async function showStudies(main) {
             { class: "card flush scroll" },
             h(
               "table",
-              { class: "studies" },
+              { class: "studies", role: "table" },
               h("caption", { class: "unseen" }, "Studies"),
-              h("thead", {}, h("tr", {}, COLUMNS.map(heading))),
-              h("tbody", {}, found.map(rowOf)),
+              h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, COLUMNS.map(heading))),
+              h("tbody", { role: "rowgroup" }, found.map(rowOf)),
             ),
           ),
     );

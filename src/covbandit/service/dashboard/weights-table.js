@@ -1,0 +1,139 @@
+// The weights proposed now: a bar, the reason in words, and the figures behind it, one row per option.
+
+import { card } from "./charts.js";
+import { fill, h } from "./dom.js";
+import { count, number, percent, plural } from "./format.js";
+import { errorBox } from "./messages.js";
+import { facts, reasons } from "./reasons.js";
+
+const MANY = 6; // more options without weight than this are folded away
+
+const HEADS = [
+  { text: "Option" },
+  { text: "Weight", class: "wide" },
+  { text: "Why", class: "why" },
+  { text: "To mean", class: "number", title: "Weight times estimated mean" },
+  { text: "To risk", class: "number", title: "Part of the mix's variance; a negative one hedges" },
+  { text: "Seen", class: "number", title: "How often its outcome was seen" },
+  { text: "± Width", class: "number", title: "How far off its estimated mean may be" },
+];
+
+// Roles are said again because a narrow page lays rows out as blocks, which would take them away.
+const row = (properties, ...cells) => h("tr", { role: "row", ...properties }, ...cells);
+const cell = (k, value, more = "") =>
+  h("td", { role: "cell", class: `${HEADS[k].class ?? ""} ${more}`.trim() || null, data: { label: HEADS[k].text } }, value);
+const rowHead = (...children) => h("th", { role: "rowheader", scope: "row" }, h("span", { class: "named" }, ...children));
+
+export function weightsCard(colourOf) {
+  let folded = true;
+  let shown = null;
+  const place = h("div", {});
+  const element = card("Proposed weights, and why", place);
+
+  function bar(option, most) {
+    return h(
+      "div",
+      { class: "weight" },
+      h("span", { class: "value" }, percent(option.weight)),
+      h(
+        "span",
+        { class: "track", "aria-hidden": "true" },
+        h("span", { class: "fill", style: { width: `${(100 * option.weight) / most}%`, backgroundColor: colourOf(option.name) } }),
+      ),
+    );
+  }
+
+  function fold(idle) {
+    if (idle <= MANY) return null;
+    const text = folded ? `Show ${plural(idle, "option")} without weight` : "Hide options without weight";
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "quiet small",
+        "aria-expanded": String(!folded),
+        data: { focus: "fold" },
+        onclick: () => {
+          folded = !folded;
+          draw();
+        },
+      },
+      text,
+    );
+  }
+
+  function draw() {
+    const { summary, explanation, estimates } = shown;
+    const all = facts(explanation, estimates, summary).sort((a, b) => a.retired - b.retired || b.weight - a.weight);
+    const most = Math.max(...all.map((option) => option.weight), 1e-9);
+    const idle = all.filter((option) => option.weight === 0).length;
+    const rows = folded && idle > MANY ? all.filter((option) => option.weight > 0) : all;
+    fill(
+      place,
+      h("p", { class: "note" }, "What the next ask proposes. Contributions add up to the mix's mean and variance."),
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Proposed weights" },
+        h(
+          "table",
+          { class: "weights", role: "table" },
+          h("caption", { class: "unseen" }, "Proposed weights with reasons"),
+          h(
+            "thead",
+            { role: "rowgroup" },
+            row({}, HEADS.map((head) => h("th", { role: "columnheader", scope: "col", class: head.class, title: head.title }, head.text))),
+          ),
+          h(
+            "tbody",
+            { role: "rowgroup" },
+            rows.map((option) =>
+              row(
+                { class: option.retired ? "retired" : null },
+                rowHead(h("span", { class: "key square", style: { color: colourOf(option.name) } }), h("span", {}, option.name)),
+                cell(1, bar(option, most)),
+                cell(2, reasons(option, all, explanation, summary).join("; ")),
+                cell(3, number(option.meanPart)),
+                cell(4, number(option.riskPart), option.riskPart < 0 ? "hedge" : ""),
+                cell(5, count(option.count)),
+                cell(6, number(option.width)),
+              ),
+            ),
+          ),
+          h(
+            "tfoot",
+            { role: "rowgroup" },
+            row(
+              {},
+              rowHead("Mix"),
+              cell(1, h("div", { class: "weight" }, h("span", { class: "value" }, percent(all.reduce((sum, option) => sum + option.weight, 0))))),
+              cell(2, ""),
+              cell(3, number(explanation.mean)),
+              cell(4, number(explanation.variance)),
+              cell(5, ""),
+              cell(6, ""),
+            ),
+          ),
+        ),
+      ),
+      fold(idle),
+      h(
+        "p",
+        { class: "note" },
+        `Width: ${explanation.width_kind}.`,
+        all.some((option) => option.riskPart < 0) ? " Negative contributions to risk (green) make the mix calmer." : "",
+      ),
+    );
+  }
+
+  return {
+    element,
+    update(figures) {
+      shown = figures;
+      draw();
+    },
+    fail(error) {
+      fill(place, errorBox(error));
+    },
+    destroy() {},
+  };
+}
