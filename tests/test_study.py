@@ -219,7 +219,7 @@ def test_telling_otherwise_is_a_conflict_that_points_to_amend(store_url: str) ->
     asked = study.ask()
     study.tell(asked.id, [1.0, 0.5, 0.0])
     before = study.summary()
-    with pytest.raises(Conflict, match="told otherwise .* correct it with amend"):
+    with pytest.raises(Conflict, match=r"told otherwise .* correct it with amend"):
         study.tell(asked.id, [1.0, 0.5, 0.1])
     with pytest.raises(Conflict, match="told otherwise"):
         study.tell(asked.id, [1.0, 0.5, 0.0], weights=[1.0, 0.0, 0.0])

@@ -1,7 +1,7 @@
 """What a study is set up with: the learner and its arguments, the options ever known, and those retired.
 
-A study's state is a function of its configuration and of what was told, in order. So a changed configuration takes
-effect by telling everything again to a fresh learner.
+A study's state follows from its configuration and its log: what was told, and which options were retired and restored
+in between. Another risk aversion or a new option takes effect by telling everything again to a fresh learner.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Configuration:
         )
 
     def build(self) -> Learner:
-        """Return a fresh learner.
+        """Return a fresh learner with all options in use.
 
         Raises
         ------
@@ -91,10 +91,7 @@ class Configuration:
                 f"import {module} before opening the study"
             )
         arguments = lively(self.arguments)
-        made = known[self.learner](**arguments, n_options=len(self.options), options=self.options)
-        if self.retired:
-            made.retire(self.retired)
-        return made
+        return known[self.learner](**arguments, n_options=len(self.options), options=self.options)
 
     # Options ---------------------------------------------------------------------------------------------------------
 

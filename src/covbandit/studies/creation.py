@@ -54,5 +54,5 @@ def new_study(
         {"study_id": study, "state": pack(configuration.build()), "versions": json.dumps([versions()])},
     )
     detail = {"learner": repr(configuration.build()), "options": list(configuration.options), "outcome": kind, **note}
-    connection.execute(insert(changes), change_row(study, 1, now, "created", detail))
+    connection.execute(insert(changes), change_row(study, 1, now, "created", 0, detail))
     return study

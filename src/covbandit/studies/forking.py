@@ -17,8 +17,8 @@ from covbandit.studies.configuration import Configuration
 from covbandit.studies.creation import new_study
 from covbandit.studies.log import F64, Told, tell_all, told_rounds
 from covbandit.studies.outcomes import Listed, realised
-from covbandit.studies.rows import outside_round
-from covbandit.studies.schema import rounds, states, studies, tells
+from covbandit.studies.rows import change_row, outside_round
+from covbandit.studies.schema import changes, rounds, states, studies, tells
 from covbandit.studies.state import pack
 
 NOTE = (
@@ -74,7 +74,7 @@ class Forked:
 
     fork: Fork
     configuration: Configuration
-    learner: Learner
+    retired: tuple[str, ...]
     feedback: str
 
     def as_study(self, name: str) -> Fork:
@@ -96,7 +96,7 @@ def forked(
     Unsupported
         If that learner needs more than this study's feedback shows.
     """
-    other = replace(Configuration.of(configuration.options, learner), retired=configuration.retired)
+    other = Configuration.of(configuration.options, learner)
     made = other.build()
     has = configuration.build().feedback
     if made.feedback not in _SHOWS[has]:
@@ -109,8 +109,9 @@ def forked(
         for told in told_rounds(connection, study, len(configuration.options))
     )
     n = tell_all(made, history)
+    made.set_retired(configuration.retired)
     weights = dict(zip(configuration.options, made.ask().tolist(), strict=True))
-    return Forked(Fork(repr(made), None, n, weights, made.explain()), other, made, made.feedback)
+    return Forked(Fork(repr(made), None, n, weights, made.explain()), other, configuration.retired, made.feedback)
 
 
 def _seen(played: F64, rewards: F64 | float, feedback: str) -> F64 | float:
@@ -162,8 +163,19 @@ def copied(
             yield told.played, _seen(told.played, told.rewards(kind), made.feedback)
 
     tell_all(learner, history())
+    revision = n + 1
+    for option in made.retired:
+        revision += 1
+        connection.execute(insert(changes), change_row(number, revision, now, "retired", n, {"option": option}))
+    learner.set_retired(made.retired)
     connection.execute(update(states).where(states.c.study_id == number).values(state=pack(learner)))
-    counters = {"n_rounds": n, "n_tells": n, "n_told": n, "revision": n + 1, "state_revision": n + 1}
-    connection.execute(
-        update(studies).where(studies.c.id == number).values(**counters, last_told_at=now if n else None)
-    )
+    values = {
+        "n_rounds": n,
+        "n_tells": n,
+        "n_told": n,
+        "revision": revision,
+        "state_revision": revision,
+        "last_told_at": now if n else None,
+        "configuration": replace(configuration, retired=made.retired).to_text(),
+    }
+    connection.execute(update(studies).where(studies.c.id == number).values(values))

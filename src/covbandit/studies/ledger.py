@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -344,23 +344,37 @@ class Ledger:
 
     # Change ----------------------------------------------------------------------------------------------------------
 
-    def change(self, kind: str, detail: Mapping[str, Any], how: Any) -> Change:
-        """Log a change of the configuration; the learner is as if it had been so from the beginning."""
+    def reconfigure(
+        self, kind: str, detail: Mapping[str, Any], how: Callable[[Configuration], Configuration]
+    ) -> Change:
+        """Log a change of ρ or a new option; the learner is as if it had been so from the beginning."""
         with self._writing() as (connection, books):
             configuration = how(self._configuration)
-            learner = replay(connection, self.study, configuration, self.kind)
             if kind == "risk_aversion":
                 detail = {**detail, "before": self._configuration.arguments.get("risk_aversion")}
-            text = configuration.to_text()
-            books.values["state_revision"] = books.add("revision")
-            books.values["configuration"] = text
-            change = change_row(self.study, books["revision"], books.now, kind, detail)
-            connection.execute(insert(changes), change)
+            books.learner = replay(connection, self.study, configuration, self.kind)
             self._versions = [versions()]
-            books.learner = learner
-            self._keep(connection, books)
-            self._text = None  # if this is committed, it must be read anew
-        return as_change(FreshRow(change))
+            return self._changed(connection, books, kind, detail, configuration)
+
+    def retire(self, kind: str, option: str, how: Callable[[Configuration], Configuration]) -> Change:
+        """Log that an option is retired or restored; the learner goes on from here without it, or with it."""
+        with self._writing() as (connection, books):
+            configuration = how(self._configuration)
+            books.learner = self._synchronised(connection, books.row)
+            self._state_revision = None
+            books.learner.set_retired(configuration.retired)
+            return self._changed(connection, books, kind, {"option": option}, configuration)
+
+    def _changed(
+        self, connection: Connection, books: _Books, kind: str, detail: Mapping[str, Any], configuration: Configuration
+    ) -> Change:
+        books.values["state_revision"] = books.add("revision")
+        books.values["configuration"] = configuration.to_text()
+        row = change_row(self.study, books["revision"], books.now, kind, books["n_tells"], detail)
+        connection.execute(insert(changes), row)
+        self._keep(connection, books)
+        self._text = None  # the configuration must be read anew
+        return as_change(FreshRow(row))
 
     # Inside ----------------------------------------------------------------------------------------------------------
 

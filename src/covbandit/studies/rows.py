@@ -87,13 +87,16 @@ def as_round(found: Any, study: str, kind: str, options: Sequence[str]) -> Round
     )
 
 
-def change_row(study: int, revision: int, now: float, kind: str, detail: Mapping[str, Any]) -> dict[str, Any]:
+def change_row(
+    study: int, revision: int, now: float, kind: str, n_tells: int, detail: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the row of a change."""
     return {
         "study_id": study,
         "revision": revision,
         "changed_at": now,
         "kind": kind,
+        "n_tells": n_tells,
         "detail": json.dumps(detail),
     }
 

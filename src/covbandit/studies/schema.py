@@ -111,6 +111,7 @@ changes = Table(
     Column("revision", BigInteger, primary_key=True, autoincrement=False),
     Column("changed_at", Double, nullable=False),
     Column("kind", String(32), nullable=False),  # created, risk_aversion, retired, restored, added
+    Column("n_tells", BigInteger, nullable=False),  # rows of tells before it
     Column("detail", Text, nullable=False),
 )
 

@@ -307,7 +307,7 @@ class Study:
 
     def set_risk_aversion(self, risk_aversion: float) -> Change:
         """Change ρ. The learner is as if it had been so from the beginning; rounds already asked keep their weights."""
-        return self._ledger.change(
+        return self._ledger.reconfigure(
             "risk_aversion",
             {"risk_aversion": risk_aversion},
             lambda now: now.with_risk_aversion(risk_aversion),
@@ -318,11 +318,11 @@ class Study:
 
         Rounds already asked keep their weights, and are told as they were played.
         """
-        return self._ledger.change("retired", {"option": option}, lambda now: now.without(option))
+        return self._ledger.retire("retired", option, lambda now: now.without(option))
 
     def restore(self, option: str) -> Change:
         """Bring a retired option back into use, with its statistics."""
-        return self._ledger.change("restored", {"option": option}, lambda now: now.again_with(option))
+        return self._ledger.retire("restored", option, lambda now: now.again_with(option))
 
     def add_option(self, option: str) -> Change:
         """Add an option. It starts unseen, and is explored by the learner's own rule.
@@ -331,7 +331,7 @@ class Study:
         option. Semi-bandit learners pull it as in their start-up; learners from totals play the actions of their design
         that contain it.
         """
-        return self._ledger.change("added", {"option": option}, lambda now: now.and_also(option))
+        return self._ledger.reconfigure("added", {"option": option}, lambda now: now.and_also(option))
 
     def changes(self) -> list[Change]:
         """Return what was changed, oldest first; the first one is the creation."""

@@ -78,5 +78,6 @@ def upgrade() -> None:
         sa.Column("revision", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("changed_at", sa.Double, nullable=False),
         sa.Column("kind", sa.String(32), nullable=False),
+        sa.Column("n_tells", sa.BigInteger, nullable=False),
         sa.Column("detail", sa.Text, nullable=False),
     )
