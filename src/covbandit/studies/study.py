@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -69,7 +70,8 @@ class Study:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._course: tuple[Any, Course] | None = None
+        self._course: tuple[Any, Course] = (None, Course())
+        self._course_lock = threading.Lock()  # two threads must not take in the same rounds
 
     # Making and finding ----------------------------------------------------------------------------------------------
 
@@ -306,7 +308,10 @@ class Study:
     # Change ----------------------------------------------------------------------------------------------------------
 
     def set_risk_aversion(self, risk_aversion: float) -> Change:
-        """Change ρ. The learner is as if it had been so from the beginning; rounds already asked keep their weights."""
+        """Change ρ. The learner is as if it had been so from the beginning; rounds already asked keep their weights.
+
+        That tells the whole log again, so it takes time in proportion to the number of rounds.
+        """
         return self._ledger.reconfigure(
             "risk_aversion",
             {"risk_aversion": risk_aversion},
@@ -383,17 +388,17 @@ class Study:
 
     def history(self, points: int = 400) -> History:
         """Return the course of the study: weights, rewards and risk over the told rounds."""
-        with self._ledger.reading() as (connection, row):
+        with self._course_lock, self._ledger.reading() as (connection, row):
             configuration = Configuration.from_text(row.configuration)
             # What was read before holds as long as nothing was corrected.
             basis = (connection.execute(_corrections(self._ledger.study)).scalar(), configuration.options)
-            known = self._course
-            course = known[1] if known is not None and known[0] == basis else Course()
+            if self._course[0] != basis:
+                self._course = (basis, Course())
+            course = self._course[1]
             new = told_rounds(connection, self._ledger.study, len(configuration.options), course.last)
             course.extend(new, self._ledger.kind)
-            self._course = (basis, course)
-        full = configuration.build().feedback == "all"
-        return course.history(configuration.options, full, points)
+            full = configuration.build().feedback == "all"
+            return course.history(configuration.options, full, points)
 
     def export(self, path: str | Path | None = None, format: str | None = None) -> bytes:
         """Write all rounds to a file, or return what would be in it.
