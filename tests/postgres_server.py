@@ -36,8 +36,8 @@ synchronous_commit = on
 GUARD = """
 cat >/dev/null
 if pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null); then
-  kill -INT "$pid" 2>/dev/null
-  tries=100
+  kill -QUIT "$pid" 2>/dev/null # its data is not needed any more
+  tries=600
   while [ "$tries" -gt 0 ] && kill -0 "$pid" 2>/dev/null; do sleep .1; tries=$((tries - 1)); done
 fi
 rm -rf "$1"
