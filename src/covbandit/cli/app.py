@@ -11,6 +11,9 @@ from typing import Annotated
 import typer
 
 from covbandit._version import __version__
+from covbandit.cli.failures import EXIT_CODES, end, end_misused, wants_json
+from covbandit.cli.service_app import serve, token
+from covbandit.cli.study_app import study
 from covbandit.errors import CovbanditError, Interrupted, InvalidInput
 
 app = typer.Typer(
@@ -18,7 +21,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
-    help="""Online allocation over correlated options.
+    help=f"""Online allocation over correlated options.
 
     Each round it proposes weights over options, sees what they earned, and learns the weights with the best trade-off
     between reward and covariance risk, **w'θ − ρ w'Σw**. The algorithms are those of *Continuous Mean-Covariance
@@ -32,9 +35,11 @@ app = typer.Typer(
 
     `covbandit simulate --example > my.toml; covbandit simulate my.toml`  your own experiment, from a file to edit
 
+    `covbandit study --help`  ask for weights now and tell what happened later, for months, with nothing lost
+
     In Python: `import covbandit as cb; help(cb.allocator)`.
 
-    Exit codes: 0 done, 2 bad input (one line says what and why), 130 interrupted (the same command continues).
+    {EXIT_CODES}
     """,
 )
 
@@ -203,10 +208,21 @@ def warmup() -> None:
     run()
 
 
+app.add_typer(study, rich_help_panel="Studies")
+app.command(rich_help_panel="Studies")(serve)
+app.add_typer(token, rich_help_panel="Studies")
+
+
 def main() -> None:
-    """Run the command line; errors of ours become one line and an exit code."""
+    """Run the command line; errors of ours become one line, or one JSON object, and an exit code."""
+    as_json = wants_json(sys.argv[1:])
     try:
-        app()
+        # In standalone mode it exits by itself, and explains misuse in a panel for people.
+        status = app(standalone_mode=not as_json)
     except CovbanditError as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(2)
+        end(error, as_json)
+    except Exception as error:
+        if not as_json or not hasattr(error, "format_message"):
+            raise
+        end_misused(error)
+    sys.exit(status if isinstance(status, int) else 0)

@@ -1,0 +1,100 @@
+"""``covbandit study``: the group, and which command does what."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from covbandit.cli import study_change_commands as change
+from covbandit.cli import study_look_commands as look
+from covbandit.cli import study_play_commands as play
+from covbandit.cli.failures import EXIT_CODES, INTERRUPTED, interrupted, wants_json
+from covbandit.errors import AssumptionWarning
+
+
+class _Group(TyperGroup):
+    """Commands that say it in a line when they are interrupted or a learner doubts its assumptions."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", AssumptionWarning)
+            warnings.showwarning = _warned
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt:  # caught here, since typer ends on any of them without a word
+                interrupted(wants_json(sys.argv))
+                raise typer.Exit(INTERRUPTED) from None
+
+
+def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"note: {message}", err=True)
+
+
+study = typer.Typer(
+    name="study",
+    cls=_Group,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help=f"""Ask for weights now, tell what happened later: durable studies.
+
+    **The life of a study**
+
+    `covbandit study create funds --options SPY,TLT --feedback all --risk-aversion 2 --outcome per_unit`
+
+    `covbandit study ask funds --key 2026-W46`  proposes weights for round 1
+
+    `covbandit study tell funds 1 SPY=0.012 TLT=-0.004`  when their outcome is known, be it weeks later
+
+    `covbandit study explain funds`  what it learned, and why it proposes what it does
+
+    `covbandit study export funds > rounds.csv`  everything, in a file
+
+    Studies live in `covbandit.db` in the current folder, or where `--store` or COVBANDIT_STORE says: another SQLite
+    file or a PostgreSQL database. Several people and programs may work on one study at once. What was acknowledged
+    survives crashes, and what is repeated is not counted twice. `--json` prints one JSON document for programs.
+
+    {EXIT_CODES}
+    """,
+)
+
+_PANELS: dict[str, dict[str, Callable[..., None]]] = {
+    "Play": {
+        "create": play.create,
+        "ask": play.ask,
+        "tell": play.tell,
+        "amend": play.amend,
+        "outside": play.outside,
+    },
+    "Look": {
+        "list": look.list_,
+        "show": look.show,
+        "rounds": look.rounds,
+        "explain": look.explain,
+        "estimates": look.estimates,
+        "frontier": look.frontier,
+        "history": look.history,
+        "changes": look.changes,
+        "export": look.export,
+    },
+    "Change": {
+        "set": change.set_,
+        "retire": change.retire,
+        "restore": change.restore,
+        "add": change.add,
+        "fork": change.fork,
+    },
+    "Care": {"verify": look.verify, "upgrade": change.upgrade},
+}
+
+_WITH_NUMBERS = ("tell", "amend", "outside")
+"""Commands whose arguments may be negative numbers, which look like options."""
+
+for _panel, _commands in _PANELS.items():
+    for _name, _run in _commands.items():
+        _settings = {"ignore_unknown_options": True} if _name in _WITH_NUMBERS else None
+        study.command(_name, rich_help_panel=_panel, context_settings=_settings)(_run)

@@ -1,0 +1,197 @@
+"""Many rounds in one file: outcomes to tell, and history."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from covbandit.cli.study_arguments import from_json
+from covbandit.data.sheet import Sheet, as_number, read_bytes, read_csv
+from covbandit.errors import InvalidInput
+
+_MARKED = ("outcome", "weight", "played")  # columns that name an option in brackets
+
+# Columns of an exported file that say nothing here.
+_BESIDE = frozenset(
+    ("source", "status", "client", "asked_at", "expires", "told_at", "late", "amendments", "outstanding", "reward")
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One round in a file.
+
+    Attributes
+    ----------
+    source, label : str
+        The file, and where in it the round stands.
+    round : int or None
+        Its number.
+    key : str or None
+        Its key.
+    outcome : dict or float
+        What happened.
+    weights : dict or None
+        What was played.
+    """
+
+    source: str
+    label: str
+    round: int | None
+    key: str | None
+    outcome: Any
+    weights: dict[str, float] | None
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for messages."""
+        return f"{self.source}, {self.label}"
+
+
+def read_entries(path: Path, options: Sequence[str], total: bool, history: bool) -> tuple[list[Entry], int]:
+    """Return the rounds of a file, and the number of rows without any outcome, which are left out.
+
+    CSV has a row per round with columns ``round`` (or ``id``), ``outcome[OPTION]`` (plain option names do as well) or
+    one column ``outcome`` of totals, and ``played[OPTION]`` if something else was played than asked. History has
+    ``played[OPTION]`` or ``weight[OPTION]`` and, if it likes, ``key``. Files written by ``covbandit study export`` are
+    such files. JSON is a list of objects with ``id``, ``outcome`` and ``weights``, or with ``weights``, ``outcome`` and
+    ``key``; or an object with such a list as ``rounds``.
+    """
+    name = path.name.lower()
+    if name.endswith(".json"):
+        return _from_json(path, history), 0
+    if name.endswith((".csv", ".csv.gz")):
+        return _Columns(read_csv(path), options, total, history).entries()
+    raise InvalidInput(f"cannot tell what {path.name!r} is: names must end in .csv, .csv.gz or .json")
+
+
+class _Columns:
+    """What the columns of a CSV file mean."""
+
+    def __init__(self, sheet: Sheet, options: Sequence[str], total: bool, history: bool) -> None:
+        self.sheet, self.options, self.total, self.history = sheet, options, total, history
+        twice = next((name for name in sheet.names if sheet.names.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidInput(f"{sheet.source} has two columns {twice!r}")
+        self.bracketed = any(name.endswith("]") and name.partition("[")[0] in _MARKED for name in sheet.names)
+        self.outcome: dict[str, int] = {}
+        self.weight: dict[str, int] = {}
+        self.played: dict[str, int] = {}
+        self.single: dict[str, int] = {}
+        for k, name in enumerate(sheet.names):
+            self._place(k, name)
+        self._require()
+
+    def _place(self, k: int, name: str) -> None:
+        mark, bracket, rest = name.partition("[")
+        plain = not self.bracketed and name in self.options
+        if plain:
+            self.outcome[name] = k
+        elif bracket and name.endswith("]") and mark in _MARKED:
+            option = rest[:-1]
+            if option not in self.options:
+                raise InvalidInput(
+                    f"{self.sheet.source}, column {name!r}: unknown option {option!r}; known are "
+                    f"{', '.join(map(repr, self.options))}"
+                )
+            getattr(self, mark)[option] = k
+        elif name in ("round", "id", "key", "outcome"):
+            self.single["round" if name == "id" else name] = k
+        elif name not in _BESIDE:
+            raise InvalidInput(
+                f"{self.sheet.source}, column {name!r}: not understood; columns are {self._expected()}, and options "
+                f"are {', '.join(map(repr, self.options))}"
+            )
+
+    def _expected(self) -> str:
+        seen = "outcome" if self.total else "outcome[OPTION] (or the options' plain names)"
+        if self.history:
+            return f"played[OPTION] or weight[OPTION], {seen}, and key if rows have one"
+        return f"round, {seen}, and played[OPTION] if that differs from what was asked"
+
+    def _require(self) -> None:
+        source = self.sheet.source
+        if not self.history and "round" not in self.single:
+            raise InvalidInput(f"{source} has no column 'round'; columns are {self._expected()}")
+        if self.history and not (self.played or self.weight):
+            raise InvalidInput(
+                f"{source} has no column of weights; columns are {self._expected()}. For a table of returns, say what "
+                "was played: --weights equal, or --weights A=0.6,B=0.4"
+            )
+        if self.total and "outcome" not in self.single:
+            raise InvalidInput(f"{source} has no column 'outcome'; this study sees totals only: {self._expected()}")
+        if not self.total and not self.outcome:
+            raise InvalidInput(f"{source} has no column of outcomes; columns are {self._expected()}")
+
+    def entries(self) -> tuple[list[Entry], int]:
+        """Return all rows that have an outcome, and how many have none."""
+        found, without = [], 0
+        for row in range(len(self.sheet)):
+            outcome = self._outcome(row)
+            if outcome is None:
+                without += 1
+                continue
+            number = None if self.history else self._round(row)
+            key = str(self._cell(row, self.single["key"])).strip() or None if "key" in self.single else None
+            place = self.sheet.place(row)
+            found.append(Entry(self.sheet.source, place, number, key, outcome, self._played(row)))
+        return found, without
+
+    def _cell(self, row: int, column: int) -> object:
+        return self.sheet.columns[column][row]
+
+    def _number(self, row: int, column: int) -> float | None:
+        """Return a number, None if the cell is empty."""
+        cell = self._cell(row, column)
+        number = as_number(cell)
+        if number is None:
+            place = self.sheet.place(row, self.sheet.names[column])
+            raise InvalidInput(f"{self.sheet.source}, {place}: {cell!r} is not a finite number")
+        return None if math.isnan(number) else number
+
+    def _numbers(self, row: int, columns: dict[str, int]) -> dict[str, float]:
+        found = {name: self._number(row, column) for name, column in columns.items()}
+        return {name: number for name, number in found.items() if number is not None}
+
+    def _outcome(self, row: int) -> Any:
+        if self.total:
+            return self._number(row, self.single["outcome"])
+        return self._numbers(row, self.outcome) or None
+
+    def _played(self, row: int) -> dict[str, float] | None:
+        played = self._numbers(row, self.played)
+        if not played and self.history:
+            played = self._numbers(row, self.weight)
+        return played or None
+
+    def _round(self, row: int) -> int:
+        cell = str(self._cell(row, self.single["round"])).strip()
+        if not (cell.isascii() and cell.isdecimal()):
+            place = self.sheet.place(row, "round" if "round" in self.sheet.names else "id")
+            raise InvalidInput(f"{self.sheet.source}, {place}: must be a round's number, got {cell!r}")
+        return int(cell[:20])
+
+
+def _from_json(path: Path, history: bool) -> list[Entry]:
+    try:
+        read = from_json(read_bytes(path).decode("utf-8-sig"), path.name)
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path.name} is not UTF-8 text") from None
+    entries = read.get("rounds") if isinstance(read, dict) and set(read) == {"rounds"} else read
+    known = ("weights", "outcome", "key") if history else ("id", "outcome", "weights")
+    if not isinstance(entries, list):
+        raise InvalidInput(f"{path.name} must be a list of objects with {', '.join(known)}")
+    found = []
+    for k, entry in enumerate(entries):
+        label = f"entry {k + 1}"
+        place = f"{path.name}, {label}"
+        if not isinstance(entry, dict) or not set(entry) <= set(known) or "outcome" not in entry:
+            raise InvalidInput(f"{place} must be an object with {', '.join(known)}, got {str(entry)[:80]}")
+        missing = "weights" if history else "id"
+        if missing not in entry:
+            raise InvalidInput(f"{place} lacks {missing!r}")
+        found.append(Entry(path.name, label, entry.get("id"), entry.get("key"), entry["outcome"], entry.get("weights")))
+    return found
