@@ -1,0 +1,476 @@
+"""The dashboard as its users meet it: a real service, a real store, a real browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from covbandit.service.app import create_app
+from covbandit.service.server import listen
+from covbandit.studies import Store, Study
+from covbandit.studies.tokens import create_token
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
+EVIL = "<img src=x onerror=alert(1)>"
+EVIL_TOO = '"><svg onload=alert(2)>'
+REFUSAL = "Failed to load resource"  # how Chromium logs an answer of status 401, 403 or 409
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "studies.db", create=True) as opened:
+        yield opened
+
+
+@contextmanager
+def serving(store: Store) -> Iterator[str]:
+    """Serve a store on a free port of this machine."""
+    listening = listen("127.0.0.1", 0)
+    config = uvicorn.Config(create_app(store, remember_tokens=0.0), log_config=None, ws="none", server_header=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+@pytest.fixture
+def url(store: Store) -> Iterator[str]:
+    with serving(store) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A page of the dashboard, and whatever went wrong on it."""
+
+    def __init__(self, browser: Browser, url: str, width: int = 1280, scheme: Any = "light") -> None:
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce", locale="en-GB"
+        )
+        self.page: Page = self.context.new_page()
+        self.url = url
+        self.console: list[str] = []
+        self.faults: list[str] = []
+        self.page.on("console", lambda message: self.console.append(message.text))
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("request", lambda request: self._seen(request.url))
+        self.page.on("dialog", lambda dialog: (self.faults.append(f"alert: {dialog.message}"), dialog.dismiss()))
+
+    def _seen(self, address: str) -> None:
+        if not address.startswith((f"{self.url}/", f"blob:{self.url}/")):
+            self.faults.append(f"request: {address}")
+
+    def __enter__(self) -> Visit:
+        self.page.goto(f"{self.url}/")
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.context.close()
+        if kind is None:
+            assert self.faults == []
+
+    def study(self, name: str) -> None:
+        """Go to a study and wait until its figures are there."""
+        self.page.goto(f"{self.url}/#/study/{quote(name, safe='')}")
+        expect(self.page.locator("table.weights")).to_be_visible()
+
+    def card(self, title: str) -> Locator:
+        heading = self.page.get_by_role("heading", name=title, exact=True, level=2)
+        return self.page.locator("section.card").filter(has=heading)
+
+    def figure(self, name: str) -> Locator:
+        return self.page.locator(".figure").filter(has_text=name).locator("dd")
+
+    def drawn(self, title: str) -> str:
+        """What a chart shows, once it is there."""
+        expect(self.card(title).locator(".chart svg")).to_be_visible()
+        return self.card(title).locator(".chart svg").inner_html()
+
+    def show_all_tables(self) -> None:
+        hidden = self.page.get_by_role("button", name="Show as table")
+        for _ in range(hidden.count()):
+            hidden.first.click()  # which then has another name
+        assert hidden.count() == 0
+
+    def widest(self) -> int:
+        return int(self.page.evaluate("document.documentElement.scrollWidth"))
+
+
+def funds(store: Store, rounds: int = 3, name: str = "funds") -> Study:
+    learner = {"class": "MCEmpirical", "risk_aversion": 2.0}
+    study = Study.create(name, ["SPY", "TLT", "GLD"], learner, "per_unit", store=store)
+    rewards = np.random.default_rng(7).normal(size=(rounds, 3))
+    for row in rewards.round(3).tolist():
+        study.tell(study.ask().id, dict(zip(study.options, row, strict=True)))
+    return study
+
+
+def mischief(store: Store) -> Study:
+    """A study of twenty options whose names are markup."""
+    options = [EVIL, EVIL_TOO, *(f"option number {k}" for k in range(3, 21))]
+    learner = {"feedback": "all", "risk_aversion": 1.0}
+    study = Study.create(EVIL, options, learner, "per_unit", store=store)
+    for row in np.random.default_rng(5).normal(size=(6, 20)).round(3).tolist():
+        study.tell(study.ask(client=EVIL, key=None).id, dict(zip(options, row, strict=True)))
+    study.ask(client=EVIL)
+    return study
+
+
+# The files -----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
+    folder = files("covbandit.service") / "dashboard"
+    names = {entry.name for entry in folder.iterdir()}
+    assert {"echarts.common.min.js", "echarts.LICENSE.txt", "echarts.NOTICE.txt"} <= names
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert re.findall(r"\sstyle=|\son\w+=|<style|<script(?![^>]*\ssrc=)", page) == []
+    for name in sorted(names):
+        if name.endswith((".html", ".css", ".js")) and not name.startswith("echarts"):
+            text = (folder / name).read_text(encoding="utf-8")
+            assert re.findall(r"https?://|\beval\(|innerHTML|outerHTML|insertAdjacentHTML|document\.write", text) == []
+    loaded = re.findall(r'(?:src|href)="dashboard/([^"]+)"', page)
+    imported = [
+        target
+        for name in names
+        if name.endswith(".js")
+        for target in re.findall(r'from "\./([^"]+)"', (folder / name).read_text(encoding="utf-8"))
+    ]
+    assert set(loaded) | set(imported) <= names
+
+
+# A study from its creation on ----------------------------------------------------------------------------------------
+
+
+@needs_chromium
+def test_create_ask_tell_and_see_the_charts_change(browser: Browser, store: Store, url: str) -> None:
+    with Visit(browser, url) as visit:
+        page = visit.page
+        expect(page.get_by_role("heading", name="No studies yet")).to_be_visible()
+        page.get_by_role("link", name="Create a study").click()
+        page.get_by_label("Name", exact=True).fill("funds")
+        page.get_by_label("Options", exact=True).fill("SPY\nTLT\n\nGLD\n")
+        expect(page.get_by_text("3 options, one per line.")).to_be_visible()
+        page.get_by_label("Risk aversion").fill("2")
+        page.get_by_role("button", name="Create study").click()
+
+        expect(page.get_by_role("heading", name="funds", level=1)).to_be_visible()
+        expect(page.locator(".headline")).to_contain_text("Nothing told yet")
+        expect(visit.card("Weights over time")).to_contain_text("Ask for weights, then tell what happened.")
+        seen = set()
+        for k, outcome in enumerate([("0.5", "-0.25", "0.125"), ("-0.5", "0.75", "0.25"), ("1", "0.5", "-0.5")], 1):
+            page.get_by_label("Client").fill("desk-1")
+            page.get_by_role("button", name="Ask for weights").click()
+            expect(page.get_by_role("heading", name=f"Round {k}: play these weights")).to_be_visible()
+            page.get_by_role("button", name="Tell what happened").click()
+            for name, value in zip(("SPY", "TLT", "GLD"), outcome, strict=True):
+                page.get_by_label(f"Outcome: {name}").fill(value)
+            page.get_by_role("button", name="Tell", exact=True).click()
+            expect(visit.figure("Rounds told")).to_have_text(str(k))
+            expect(page.locator(".headline")).to_contain_text(f"After {k} told round")
+            seen.add((visit.drawn("Weights over time"), visit.drawn("Estimated means")))
+        assert len(seen) == 3  # each told round changed what is drawn
+        assert visit.drawn("Efficient frontier")
+        expect(visit.card("Correlations").locator("table.heat")).to_be_visible()
+        expect(visit.card("Cumulative reward")).to_contain_text("Equal weights")
+
+        table = visit.card("Estimated means")
+        table.get_by_role("button", name="Show as table").click()
+        expect(table.get_by_role("row", name=re.compile("^SPY"))).to_contain_text("0.3333")
+        visit.card("Rounds").get_by_role("button", name="Round 3, details").click()
+        expect(page.get_by_role("region", name="Round 3")).to_contain_text("−0.5")
+
+        visit.card("Rounds").get_by_role("button", name="Amend round 3").click()
+        expect(page.get_by_label("Outcome: TLT")).to_have_value("0.5")
+        page.get_by_label("Outcome: TLT").fill("0.25")
+        page.get_by_role("button", name="Amend", exact=True).click()
+        expect(visit.card("Rounds").locator(".badge.amended")).to_have_count(1)
+        assert visit.console == []
+    study = Study.open("funds", store=store)
+    assert study.round(3).outcome == {"SPY": 1.0, "TLT": 0.25, "GLD": -0.5}
+    assert study.round(1).client == "desk-1"
+    study.close()
+
+
+@needs_chromium
+def test_what_others_do_appears_by_itself_and_no_input_is_lost(browser: Browser, store: Store, url: str) -> None:
+    study = funds(store)
+    waiting = study.ask(client="cron")
+    with Visit(browser, url) as visit:
+        visit.study("funds")
+        page = visit.page
+        expect(page.locator("#live")).to_have_text("Live")
+        page.get_by_label("Key").fill("2026-W46")
+        page.get_by_role("button", name=f"Tell round {waiting.id}").first.click()
+        page.get_by_label("Outcome: SPY").fill("0.75")
+        study.tell_outside({"SPY": 1.0}, {"SPY": 0.1, "TLT": 0.2, "GLD": 0.3})
+        expect(visit.figure("Rounds told")).to_have_text("4")
+        expect(page.get_by_label("Outcome: SPY")).to_have_value("0.75")
+
+        # Told meanwhile by somebody else, and differently: refused with the way out, and nothing typed is lost.
+        study.tell(waiting.id, {"SPY": 0.0, "TLT": 0.0, "GLD": 0.0})
+        page.get_by_label("Outcome: TLT").fill("1")
+        page.get_by_label("Outcome: GLD").fill("2")
+        page.get_by_role("button", name="Tell", exact=True).click()
+        expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("amend")
+        expect(page.get_by_label("Outcome: SPY")).to_have_value("0.75")
+        page.keyboard.press("Escape")
+        expect(visit.figure("Rounds told")).to_have_text("5")
+        expect(page.get_by_label("Key")).to_have_value("2026-W46")
+        assert [text for text in visit.console if not text.startswith(REFUSAL)] == []
+        visit.context.set_offline(True)
+        expect(page.locator("#live")).to_have_text("Offline")
+        visit.context.set_offline(False)
+        expect(page.locator("#live")).to_have_text("Live")
+    study.close()
+
+
+@needs_chromium
+def test_only_what_was_seen_is_asked_for(browser: Browser, store: Store, url: str) -> None:
+    learner = {"feedback": "chosen", "risk_aversion": 0.4, "min_weight": 0.2}
+    chosen = Study.create("chosen", ["a", "b", "c"], learner, "amount", store=store)
+    total = Study.create("total", ["a", "b", "c"], {"feedback": "total", "risk_aversion": 0.4}, "per_unit", store=store)
+    with Visit(browser, url) as visit:
+        page = visit.page
+        visit.study("chosen")
+        page.get_by_role("button", name="Ask for weights").click()
+        page.get_by_role("button", name="Tell what happened").click()
+        page.get_by_label("Other weights were played than asked").check()
+        for name, weight in (("a", "0.25"), ("b", "0.5"), ("c", "0")):
+            page.get_by_label(f"Weight played: {name}").fill(weight)
+        expect(page.get_by_text("They sum to 0.75; it must be 1.")).to_be_visible()
+        page.get_by_label("Weight played: b").fill("0.75")
+        expect(page.get_by_label("Outcome: c")).to_be_hidden()
+        page.get_by_label("Outcome: a").fill("0.5")
+        page.get_by_label("Outcome: b").fill("0.75")
+        page.get_by_role("button", name="Tell", exact=True).click()
+        expect(visit.figure("Rounds told")).to_have_text("1")
+        expect(visit.card("Cumulative reward")).to_contain_text("No comparison with equal weights")
+        visit.study("total")
+        page.get_by_role("button", name="Ask for weights").click()
+        page.get_by_role("button", name="Tell what happened").click()
+        page.get_by_label("Outcome: total").fill("0.125")
+        page.get_by_role("button", name="Tell", exact=True).click()
+        expect(visit.figure("Rounds told")).to_have_text("1")
+        assert visit.console == []
+    assert chosen.round(1).played == {"a": 0.25, "b": 0.75, "c": 0.0}
+    assert chosen.round(1).rewards == {"a": 2.0, "b": 1.0}
+    assert total.round(1).outcome == 0.125
+    chosen.close()
+    total.close()
+
+
+@needs_chromium
+def test_changes_are_confirmed_and_logged(browser: Browser, store: Store, url: str) -> None:
+    study = funds(store)
+    with Visit(browser, url) as visit:
+        visit.study("funds")
+        page = visit.page
+        page.get_by_label("Risk aversion").fill("3.5")
+        visit.card("Set-up").get_by_role("button", name="Change").click()
+        page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+        assert study.risk_aversion == 2.0
+        visit.card("Set-up").get_by_role("button", name="Change").click()
+        page.get_by_role("dialog").get_by_role("button", name="Change").click()
+        expect(visit.card("Log and export")).to_contain_text("Risk aversion from 2 to 3.5")
+        visit.card("Set-up").get_by_role("button", name="Retire TLT").click()
+        page.get_by_role("dialog").get_by_role("button", name="Retire").click()
+        expect(visit.card("Log and export")).to_contain_text("Retired TLT")
+        expect(page.locator("table.weights")).to_contain_text("retired: kept at 0")
+        page.get_by_label("New option").fill("oil")
+        visit.card("Set-up").get_by_role("button", name="Add").click()
+        page.get_by_role("dialog").get_by_role("button", name="Add").click()
+        expect(page.locator("table.weights")).to_contain_text("not seen yet")
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="Export as CSV").click()
+        assert waiting.value.suggested_filename == "funds.csv"
+        assert "SPY" in waiting.value.path().read_text(encoding="utf-8")
+        page.get_by_role("button", name="Verify the log").click()
+        expect(visit.card("Log and export").get_by_role("status")).not_to_be_empty()
+        assert visit.console == []
+    with Study.open("funds", store=store) as changed:
+        assert changed.risk_aversion == 3.5
+        assert changed.retired == ("TLT",)
+        assert changed.options == ("SPY", "GLD", "oil")
+    study.close()
+
+
+# Who looks at it ------------------------------------------------------------------------------------------------------
+
+
+@needs_chromium
+def test_names_are_shown_as_text_everywhere(browser: Browser, store: Store, url: str) -> None:
+    study = mischief(store)
+    with Visit(browser, url) as visit:
+        page = visit.page
+        page.get_by_role("link", name=EVIL).click()
+        expect(page.get_by_role("heading", name=EVIL, level=1)).to_be_visible()
+        expect(page.locator("table.weights")).to_contain_text(EVIL)
+        expect(visit.card("Ask and tell")).to_contain_text(EVIL)
+        expect(visit.card("Weights over time").locator(".legend")).to_contain_text(EVIL_TOO)
+        assert "&lt;img src=x" in visit.drawn("Estimated means")  # a label of the axis, cut
+        expect(visit.card("Correlations").get_by_role("columnheader", name=EVIL)).to_be_visible()
+        chart = visit.card("Estimated means").locator(".chart")
+        chart.hover(position={"x": 400, "y": 22})
+        expect(chart.locator(".tip")).to_contain_text(EVIL)
+        visit.card("Weights over time").locator(".chart").hover(position={"x": 300, "y": 120})
+        expect(visit.card("Weights over time").locator(".tip")).to_contain_text("Round")
+        visit.show_all_tables()
+        visit.card("Rounds").get_by_role("button", name="Round 7, details").click()
+        expect(page.get_by_role("region", name="Round 7")).to_contain_text(EVIL_TOO)
+        page.get_by_role("button", name="Tell round 7").first.click()
+        expect(page.get_by_role("dialog")).to_contain_text(EVIL_TOO)
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name=f"Retire {EVIL}").click()
+        expect(page.get_by_role("dialog").get_by_role("heading")).to_have_text(f"Retire “{EVIL}”?")
+        page.keyboard.press("Escape")
+        page.get_by_label("Client").fill(EVIL_TOO)
+        page.get_by_role("button", name="Ask for weights").click()
+        expect(page.get_by_role("heading", name="Round 8: play these weights")).to_be_visible()
+        made = page.evaluate("document.querySelectorAll('img[src=\"x\"], [onload], [onerror], main script').length")
+        assert made == 0
+        assert visit.console == []
+    study.close()
+
+
+@needs_chromium
+def test_a_token_is_asked_for_kept_in_the_tab_and_forgotten(browser: Browser, store: Store, url: str) -> None:
+    study = funds(store)
+    token = create_token(store, "reader", "read")
+    with Visit(browser, url) as visit:
+        page = visit.page
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("This service needs a token")
+        page.get_by_label("Token", exact=True).fill("cb_wrong")
+        dialog.get_by_role("button", name="Sign in").click()
+        expect(dialog.get_by_role("alert")).not_to_be_empty()
+        page.get_by_label("Token", exact=True).fill(token)
+        dialog.get_by_role("button", name="Sign in").click()
+        page.get_by_role("link", name="funds").click()
+        expect(visit.figure("Rounds told")).to_have_text("3")
+        page.get_by_role("button", name="Ask for weights").click()
+        expect(page.locator("#messages").get_by_role("alert")).to_contain_text("tell")
+        assert token not in page.url
+        assert page.evaluate("[sessionStorage.length, localStorage.length]") == [1, 0]
+        page.reload()
+        expect(visit.figure("Rounds told")).to_have_text("3")
+        page.get_by_role("button", name="Sign out").click()
+        expect(dialog).to_contain_text("This service needs a token")
+        assert page.evaluate("sessionStorage.length") == 0
+        dialog.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_role("alert").first).to_contain_text("Signed out")
+        assert [text for text in visit.console if not text.startswith(REFUSAL)] == []
+    study.close()
+
+
+@needs_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_never_scrolls_sideways(browser: Browser, store: Store, url: str, scheme: str) -> None:
+    mischief(store).close()
+    funds(store).close()
+    with Visit(browser, url, 360, scheme) as visit:
+        page = visit.page
+        expect(page.get_by_role("link", name="funds")).to_be_visible()
+        assert visit.widest() == 360
+        for name in ("funds", EVIL):
+            visit.study(name)
+            assert visit.drawn("Running risk")
+            visit.show_all_tables()
+            visit.card("Rounds").get_by_role("button", name="details").first.click()
+            assert visit.widest() == 360
+        page.goto(f"{url}/#/new")
+        expect(page.get_by_role("button", name="Create study")).to_be_visible()
+        assert visit.widest() == 360
+        assert visit.console == []
+
+
+@needs_chromium
+def test_the_keyboard_alone_asks_and_tells(browser: Browser, store: Store, url: str) -> None:
+    study = funds(store)
+    with Visit(browser, url) as visit:
+        visit.study("funds")
+        page = visit.page
+        page.reload()
+        expect(visit.figure("Rounds told")).to_have_text("3")
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator("main")).to_be_focused()
+        _tab_to(page, page.get_by_label("Client"))
+        page.keyboard.type("desk-1")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name="Tell what happened")).to_be_focused()
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid"  # the focus is seen
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Outcome: SPY")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("button", name="Tell what happened")).to_be_focused()
+        page.keyboard.press("Enter")
+        for value in ("0.5", "0.25", "0.125"):
+            page.keyboard.type(value)
+            page.keyboard.press("Tab")
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Enter")
+        expect(visit.figure("Rounds told")).to_have_text("4")
+        expect(page.get_by_role("button", name="Ask for weights")).to_be_focused()
+        assert visit.console == []
+    assert study.round(4).outcome == {"SPY": 0.5, "TLT": 0.25, "GLD": 0.125}
+    study.close()
+
+
+def _tab_to(page: Page, wanted: Locator) -> None:
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("element => element === document.activeElement"):
+            return
+    raise AssertionError("the focus does not get there")
+
+
+@needs_chromium
+def test_light_and_dark(browser: Browser, store: Store, url: str) -> None:
+    funds(store).close()
+    background = "getComputedStyle(document.body).backgroundColor"
+    seen = {}
+    for scheme in ("light", "dark"):
+        with Visit(browser, url, scheme=scheme) as visit:
+            visit.study("funds")
+            seen[scheme] = (visit.page.evaluate(background), visit.drawn("Estimated means"))
+    assert [seen[scheme][0] for scheme in seen] == ["rgb(245, 246, 248)", "rgb(20, 23, 26)"]
+    assert seen["light"][1] != seen["dark"][1]  # charts follow
+    with Visit(browser, url) as visit:
+        visit.study("funds")
+        visit.page.get_by_role("button", name="Theme: auto").click()
+        visit.page.get_by_role("button", name="Theme: light").click()
+        assert visit.page.evaluate(background) == "rgb(20, 23, 26)"
+        visit.page.reload()
+        expect(visit.page.get_by_role("button", name="Theme: dark")).to_be_visible()
+        assert visit.page.evaluate(background) == "rgb(20, 23, 26)"
+        assert visit.console == []
