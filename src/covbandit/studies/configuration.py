@@ -60,9 +60,20 @@ class Configuration:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Undo `to_text`."""
-        read = json.loads(text)
-        return cls(read["learner"], read["arguments"], tuple(read["options"]), tuple(read["retired"]))
+        """Undo `to_text`.
+
+        Raises
+        ------
+        StateFileError
+            If the text is damaged.
+        """
+        try:
+            read = json.loads(text)
+            return cls(read["learner"], read["arguments"], tuple(read["options"]), tuple(read["retired"]))
+        except (TypeError, ValueError, KeyError) as error:
+            raise StateFileError(
+                f"the study's configuration is damaged; restore the store from a copy ({error})"
+            ) from None
 
     def to_text(self) -> str:
         """Return everything as JSON, with every digit."""

@@ -27,6 +27,7 @@ from covbandit.studies.rows import FreshRow, as_change, as_round, change_row, fo
 from covbandit.studies.schema import changes, rounds, states, studies, tells
 from covbandit.studies.state import pack, unpack, versions
 from covbandit.studies.store import Store
+from covbandit.studies.troubles import damaged
 
 Entry = tuple[int, Any, Any]
 """A round's number, its outcome, and the weights really played or None."""
@@ -141,8 +142,8 @@ class Ledger:
             wanted = wanted.where(or_(rounds.c.status == "expired", ended))
         with self.reading() as (connection, row):
             found = connection.execute(wanted, {"study": self.study, "after": after}).all()
-        configuration = Configuration.from_text(row.configuration)
-        return [self._round(each, configuration) for each in found]
+            configuration = Configuration.from_text(row.configuration)
+            return [self._round(each, configuration) for each in found]
 
     # Ask -------------------------------------------------------------------------------------------------------------
 
@@ -352,8 +353,7 @@ class Ledger:
             configuration = how(self._configuration)
             if kind == "risk_aversion":
                 detail = {**detail, "before": self._configuration.arguments.get("risk_aversion")}
-            books.learner = replay(connection, self.study, configuration, self.kind)
-            self._versions = [versions()]
+            books.learner = self._rebuilt(connection, configuration)
             return self._changed(connection, books, kind, detail, configuration)
 
     def retire(self, kind: str, option: str, how: Callable[[Configuration], Configuration]) -> Change:
@@ -401,6 +401,8 @@ class Ledger:
         found = connection.execute(_ROUND, {"study": self.study, "number": number}).one_or_none()
         if found is None:
             raise NotFound(f"study {self.name!r} has no round {number}")
+        if found.last_tell is not None and found.outcome is None:
+            raise damaged(self.store.url, f"round {number} of {self.name!r} was told, but its outcome is missing")
         return found
 
     def _configure(self, text: str) -> None:
@@ -423,9 +425,10 @@ class Ledger:
             self._learner, self._state_revision = learner, row.state_revision
         return self._learner
 
-    def _rebuilt(self, connection: Connection) -> Learner:
+    def _rebuilt(self, connection: Connection, configuration: Configuration | None = None) -> Learner:
+        self._state_revision = None  # until this is committed, what is known of the store's state does not hold
         self._versions = [versions()]
-        return replay(connection, self.study, self._configuration, self.kind)
+        return replay(connection, self.study, configuration or self._configuration, self.kind)
 
     def _keep(self, connection: Connection, books: _Books) -> None:
         """Write the study's row and, if the learner learned something, its statistics."""

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary, finalize
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from covbandit.errors import InvalidInput, MissingExtra, NotFound, StoreSchemaError, StoreUnavailable
 from covbandit.studies.schema import SCHEMA
@@ -114,6 +114,7 @@ class Store:
         except BaseException:
             self.close()
             raise
+        self._mode["mode"] = "rw"
 
     @classmethod
     def of_any_schema(cls, url: object = DEFAULT_STORE) -> Self:
@@ -123,6 +124,7 @@ class Store:
         return store
 
     def _connect(self, url: object, create: bool) -> None:
+        self._mode = {"mode": "rwc" if create else "rw"}  # only a new store makes its file
         self._url = as_url(url)
         self.is_sqlite = self._url.get_backend_name() == "sqlite"
         self._file = Path(self._url.database or "").expanduser() if self.is_sqlite else None
@@ -162,6 +164,7 @@ class Store:
                 )
             try:
                 with self._engine.connect() as connection:
+                    self._require_same_file(connection)
                     connection.execution_options(**{_WRITES: True})
                     with connection.begin():
                         yield connection
@@ -249,21 +252,39 @@ class Store:
         if not folder:
             raise InvalidInput(f"store: the folder of {file} does not exist; make it first")
 
+    def _require_same_file(self, connection: Connection) -> None:
+        """Refuse to write into a file that is no longer where it was: nobody would find it there again."""
+        if self._file is None:
+            return
+        now = _identity(self._file)
+        if connection.info["file"] != now:
+            connection.invalidate()
+            self.close()
+            raise StoreUnavailable(
+                f"{self.url} was {'deleted or moved' if now is None else 'replaced by another file'} while it was in "
+                "use; put the right file there, then repeat. Nothing was changed by this call",
+                retryable=False,
+            )
+
     def _sqlite(self) -> Engine:
         assert self._file is not None
-        file = f"{self._file.resolve().as_uri()}?mode=rwc"
+        file, mode = self._file.resolve(), self._mode
 
         def connect() -> sqlite3.Connection:
             # Autocommit as far as Python is concerned: transactions begin where we say so.
-            return sqlite3.connect(file, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            address = f"{file.as_uri()}?mode={mode['mode']}"
+            return sqlite3.connect(
+                address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
 
         engine = create_engine(
             "sqlite+pysqlite://", creator=connect, poolclass=QueuePool, pool_size=_CONNECTIONS, max_overflow=-1
         )
 
         @event.listens_for(engine, "connect")
-        def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        def prepare(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
             _write_ahead(connection)
+            record.info["file"] = _identity(file)
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA foreign_keys=ON")
 
@@ -285,6 +306,15 @@ class Store:
             )
         except (ModuleNotFoundError, NoSuchModuleError):
             raise MissingExtra("PostgreSQL needs psycopg: pip install 'covbandit[postgres]'") from None
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one of the same name, None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from json import JSONDecodeError
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, MultipleResultsFound, NoResultFound
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from covbandit.errors import StoreUnavailable
@@ -14,14 +15,21 @@ from covbandit.errors import StoreUnavailable
 _SQLITE = {
     "SQLITE_BUSY": ("is locked by another process that has been writing for long", True),
     "SQLITE_LOCKED": ("is locked by another connection", True),
+    "SQLITE_PROTOCOL": ("is in use by very many processes at once", True),
+    "SQLITE_NOMEM": ("cannot be read or written: this process is out of memory", True),
     "SQLITE_FULL": ("cannot grow: the disk is full; make room, then repeat", False),
     "SQLITE_READONLY": ("is read-only; check the rights of the file and its folder", False),
-    "SQLITE_CANTOPEN": ("cannot be opened; check the rights of the file and its folder", False),
+    "SQLITE_CANTOPEN": ("cannot be opened; check that it is there, and the rights of the file and its folder", False),
     "SQLITE_PERM": ("cannot be opened; check the rights of the file and its folder", False),
     "SQLITE_IOERR": ("cannot be read or written: the disk reports an error, or is full", False),
     "SQLITE_CORRUPT": ("is damaged; restore it from a copy", False),
     "SQLITE_NOTADB": ("is no SQLite database; name another file", False),
 }
+
+_DAMAGED = "is damaged, or not as covbandit left it; restore it from a copy"
+
+# What can only come from such a store: all that is decoded in a transaction was written by us.
+_UNREADABLE = (JSONDecodeError, UnicodeDecodeError, NoResultFound, MultipleResultsFound)
 
 # Classes of SQLSTATE, and single ones, longest first.
 _POSTGRESQL = (
@@ -34,6 +42,7 @@ _POSTGRESQL = (
     ("40", "could not finish the transaction beside others", True),
     ("55P03", "is locked by another process", True),
     ("57", "is shutting down or starting up", True),
+    ("58", "cannot be read or written: the disk of the server reports an error", False),
     ("08", "lost the connection to its server", True),
 )
 
@@ -46,7 +55,7 @@ def _of_sqlite(error: sqlite3.Error) -> tuple[str, bool] | None:
     return None
 
 
-def _of_postgresql(error: BaseException) -> tuple[str, bool]:
+def _of_postgresql(error: object) -> tuple[str, bool]:
     state = str(getattr(error, "sqlstate", None) or "")
     for known, what, again in _POSTGRESQL:
         if state.startswith(known):
@@ -59,34 +68,34 @@ def _of_postgresql(error: BaseException) -> tuple[str, bool]:
     return "does not answer", True
 
 
-def _is_trouble(error: BaseException) -> bool:
+def _is_trouble(error: object) -> bool:
     """Tell whether an error is about the server rather than about what was asked of it."""
     state = str(getattr(error, "sqlstate", ""))
-    return state == "42501" or state[:2] in ("25", "40", "53", "55", "57")
+    return state == "42501" or state[:2] in ("08", "25", "28", "3D", "40", "53", "55", "57", "58")
 
 
-def unavailable(error: BaseException, url: str) -> StoreUnavailable | None:
-    """Return our error for one of a database's, None if it is not about the database being unavailable."""
+def unavailable(error: BaseException, url: str) -> StoreUnavailable:
+    """Return our error for what went wrong in a transaction."""
     if isinstance(error, PoolTimeout):
         return StoreUnavailable(f"{url} is busy: all connections of this process are in use; try again")
-    if not isinstance(error, DBAPIError):
-        return None
-    original = error.orig
+    original = error.orig if isinstance(error, DBAPIError) else None
+    told = None
     if isinstance(original, sqlite3.Error):
         told = _of_sqlite(original)
-    elif isinstance(original, BaseException) and type(original).__name__ in ("OperationalError", "InterfaceError"):
+    elif type(original).__name__ in ("OperationalError", "InterfaceError") or _is_trouble(original):
         told = _of_postgresql(original)
-    elif isinstance(original, BaseException) and getattr(original, "sqlstate", None):
-        told = _of_postgresql(original) if _is_trouble(original) else None
-    else:
-        told = None
     if told is None:
-        return None
+        return damaged(url, _first_line(original or error))
     what, again = told
     return StoreUnavailable(
         f"{url} {what}. Nothing was changed by this call, or all of it; repeating it is safe ({_first_line(original)})",
         again,
     )
+
+
+def damaged(url: str, why: str) -> StoreUnavailable:
+    """Return the error for a store that cannot be as we wrote it."""
+    return StoreUnavailable(f"{url} {_DAMAGED} ({why})", retryable=False)
 
 
 def _first_line(error: object) -> str:
@@ -99,8 +108,5 @@ def in_our_words(url: str) -> Iterator[None]:
     """Turn a database's errors into `StoreUnavailable`."""
     try:
         yield
-    except (DBAPIError, PoolTimeout) as error:
-        ours = unavailable(error, url)
-        if ours is None:
-            raise
-        raise ours from None
+    except (DBAPIError, PoolTimeout, *_UNREADABLE) as error:
+        raise unavailable(error, url) from (None if isinstance(error, PoolTimeout | DBAPIError) else error)
