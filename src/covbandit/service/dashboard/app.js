@@ -6,6 +6,7 @@ import { fill, h } from "./dom.js";
 import { bad, errorBox } from "./messages.js";
 import { setToken, token } from "./session.js";
 import { startTheme } from "./theme.js";
+import { startClock } from "./times.js";
 import { showCreate } from "./view-create.js";
 import { showStudies } from "./view-studies.js";
 import { showStudy } from "./view-study.js";
@@ -15,6 +16,7 @@ const sign = document.getElementById("sign");
 
 let leave = () => {};
 let visit = 0;
+let tokensNeeded = false;
 
 function decoded(text) {
   try {
@@ -39,6 +41,7 @@ async function route() {
   document.title = `${title} · covbandit`;
   fill(main, h("p", { class: "loading" }, "Loading…"));
   try {
+    if (tokensNeeded && token() === null && (await tokenDialog()) === null) throw new SignedOut();
     const left = await show(main, name, () => mine === visit);
     if (mine === visit) leave = left;
     else left();
@@ -62,6 +65,17 @@ async function route() {
 function showSign() {
   sign.hidden = token() === null;
   sign.textContent = "Sign out";
+  sign.onclick = () => {
+    setToken(null);
+    route();
+  };
+}
+
+/** The token was refused in the background: what is on the page stays, and a click signs in again. */
+function offerSignIn() {
+  sign.hidden = false;
+  sign.textContent = "Sign in";
+  sign.onclick = () => tokenDialog();
 }
 
 async function start() {
@@ -72,10 +86,8 @@ async function start() {
   });
   showSign();
   document.addEventListener("tokenchange", showSign);
-  sign.addEventListener("click", () => {
-    setToken(null);
-    route();
-  });
+  document.addEventListener("signedout", offerSignIn);
+  startClock();
   onTokenNeeded(tokenDialog);
   addEventListener("hashchange", () => {
     route();
@@ -85,7 +97,7 @@ async function start() {
   try {
     const told = await version();
     document.getElementById("version").textContent = `covbandit ${told.version} · API ${told.api}`;
-    if (told.tokens && token() === null) await tokenDialog();
+    tokensNeeded = told.tokens;
   } catch (error) {
     bad(error);
   }

@@ -43,7 +43,7 @@ export function weightsChart(colourOf) {
           name,
           type: lone ? "bar" : "line",
           stack: "weights",
-          step: lone ? undefined : "end",
+          step: lone ? undefined : "middle",
           symbol: "none",
           barMaxWidth: 90,
           lineStyle: { width: 0.5, color: colours.card },

@@ -20,6 +20,7 @@ export function formDialog({ title, body, confirm, danger = false, submit, wide 
   );
   const dialog = h("dialog", { "aria-labelledby": heading, class: wide ? "wide" : null }, form);
   document.body.append(dialog);
+  const opener = document.activeElement?.dataset.focus;
   return new Promise((resolve) => {
     let answer = null;
     form.addEventListener("submit", async (event) => {
@@ -39,6 +40,10 @@ export function formDialog({ title, body, confirm, danger = false, submit, wide 
     cancel.addEventListener("click", () => dialog.close());
     dialog.addEventListener("close", () => {
       dialog.remove();
+      // A refresh may have drawn the opener anew meanwhile; the browser then finds nothing to give the focus back to.
+      if (opener !== undefined && document.activeElement === document.body) {
+        [...document.querySelectorAll("[data-focus]")].find((found) => found.dataset.focus === opener)?.focus();
+      }
       resolve(answer);
     });
     dialog.showModal();

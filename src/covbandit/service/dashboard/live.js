@@ -52,8 +52,10 @@ export function startPolling(poll, every = QUICK) {
       if (ended.signal.aborted || error.name === "AbortError") return;
       if (!(error instanceof ApiError)) console.error(error); // a fault of this page
       failures += 1;
-      if (error.status === 401) show("signedout");
-      else show(failures >= OFFLINE_AFTER || !navigator.onLine ? "offline" : "reconnecting");
+      if (error.status === 401) {
+        show("signedout");
+        document.dispatchEvent(new Event("signedout"));
+      } else show(failures >= OFFLINE_AFTER || !navigator.onLine ? "offline" : "reconnecting");
       wait = Math.max(wait, Math.min(SLOWEST, every * 2 ** failures), 1000 * (error.retryAfter ?? 0));
     } finally {
       running = false;

@@ -1,7 +1,8 @@
 // A study in one sentence and six figures.
 
 import { h } from "./dom.js";
-import { ago, count, duration, listed, moment, number, percent, plural, signed } from "./format.js";
+import { count, duration, listed, number, percent, plural, signed } from "./format.js";
+import { since } from "./times.js";
 import { feedbackWords, outcomeWords } from "./words.js";
 
 export function headline(summary, explanation) {
@@ -33,7 +34,7 @@ export function figures(summary, explanation, history) {
     figure("Estimated mean", number(explanation?.mean), "Of the weights proposed now, per round and unit"),
     figure("Estimated risk (sd)", number(explanation?.standard_deviation), "Standard deviation of the weights proposed now"),
     figure("Earned so far", total === null ? number(null) : signed(total), "Sum of the rewards per unit of all told rounds"),
-    figure("Last told", summary.last_told_at ? ago(summary.last_told_at) : "never", moment(summary.last_told_at)),
+    figure("Last told", since(summary.last_told_at, "never")),
   );
 }
 

@@ -63,12 +63,14 @@ function whyHeld(option, inUse, best, explanation, summary) {
   const largest = option.mean !== null && option.mean === best;
   if (largest) found.push("largest estimated mean");
   if (option.riskPart !== null && option.riskPart < 0) found.push("hedges the others (negative risk contribution)");
-  else if (option.riskPart !== null && explanation.variance > 0) {
-    const share = option.riskPart / explanation.variance;
-    if (share < 0.97 * option.weight) found.push(`calms the mix: ${percent(share)} of its risk at ${percent(option.weight)} of the weight`);
-    else if (largest && share > 1.03 * option.weight) found.push(`pays for ${percent(share)} of the risk`);
+  const share = option.riskPart !== null && option.riskPart >= 0 && explanation.variance > 0 ? option.riskPart / explanation.variance : null;
+  if (exploring(option, inUse)) {
+    found.push(`still exploring: seen ${plural(option.count, "time")}, has more weight than its estimates earn`);
+  } else if (share !== null && share < 0.97 * option.weight) {
+    found.push(`calms the mix: ${percent(share)} of its risk at ${percent(option.weight)} of the weight`);
+  } else if (share !== null && largest && share > 1.03 * option.weight) {
+    found.push(`pays for ${percent(share)} of the risk`);
   }
-  if (exploring(option, inUse)) found.push(`still exploring: seen ${plural(option.count, "time")}, its estimates alone would not earn this weight`);
   if (summary.min_weight && option.weight <= summary.min_weight * (1 + 1e-9)) {
     found.push(`at the least weight allowed, ${percent(summary.min_weight)}`);
   }

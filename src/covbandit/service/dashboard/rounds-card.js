@@ -2,10 +2,11 @@
 
 import { card } from "./charts.js";
 import { entry, fill, h, newId, table } from "./dom.js";
-import { ago, count, moment, number, percent, plural, signed } from "./format.js";
+import { count, moment, number, percent, plural, signed } from "./format.js";
 import { bad, good } from "./messages.js";
 import { amendDialog } from "./round-form.js";
 import { statusOf } from "./round-store.js";
+import { since } from "./times.js";
 
 const PAGE = 20;
 
@@ -174,8 +175,8 @@ export function roundsCard(colourOf, { tell, changed }) {
       ),
       h("td", {}, badges(round)),
       h("td", { class: "less" }, [round.client, round.key].filter(Boolean).join(" · ")),
-      h("td", { class: "less", title: moment(round.asked_at) }, round.source === "outside" ? "" : ago(round.asked_at)),
-      h("td", { class: "less", title: moment(round.told_at) }, round.told_at ? ago(round.told_at) : ""),
+      h("td", { class: "less" }, round.source === "outside" ? "" : since(round.asked_at)),
+      h("td", { class: "less" }, since(round.told_at)),
       h("td", { class: "less" }, mix(round)),
       h("td", { class: "number" }, round.reward === null ? "" : signed(round.reward)),
       h(

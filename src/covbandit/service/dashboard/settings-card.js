@@ -4,8 +4,9 @@ import * as api from "./api.js";
 import { card } from "./charts.js";
 import { confirmDialog } from "./dialogs.js";
 import { fill, h } from "./dom.js";
-import { ago, moment, number, sentence } from "./format.js";
+import { number, sentence } from "./format.js";
 import { bad, good } from "./messages.js";
+import { since } from "./times.js";
 
 function changeWords({ kind, detail }) {
   switch (kind) {
@@ -166,7 +167,7 @@ export function logCard(name) {
     update(changes) {
       fill(
         log,
-        [...changes].reverse().map((change) => h("li", {}, h("span", {}, changeWords(change)), h("time", { class: "sub", datetime: change.at, title: moment(change.at) }, ago(change.at)))),
+        [...changes].reverse().map((change) => h("li", {}, h("span", {}, changeWords(change)), h("span", { class: "sub" }, since(change.at)))),
       );
     },
     fail(error) {

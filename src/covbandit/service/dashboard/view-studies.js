@@ -2,8 +2,9 @@
 
 import * as api from "./api.js";
 import { fill, h } from "./dom.js";
-import { ago, count, moment } from "./format.js";
+import { count } from "./format.js";
 import { startPolling } from "./live.js";
+import { since } from "./times.js";
 import { feedbackWords } from "./words.js";
 
 const EVERY = 5000;
@@ -80,7 +81,7 @@ export async function showStudies(main) {
       h("td", { ...numeric, data: { label: "Told" } }, count(study.told)),
       h("td", { ...numeric, data: { label: "Open" } }, study.open ? h("span", { class: "badge open" }, count(study.open)) : "0"),
       h("td", { ...numeric, data: { label: "Overdue" } }, study.expired ? h("span", { class: "badge expired" }, count(study.expired)) : "0"),
-      h("td", { role: "cell", title: moment(study.last_told_at), data: { label: "Last told" } }, study.last_told_at ? ago(study.last_told_at) : "never"),
+      h("td", { role: "cell", data: { label: "Last told" } }, since(study.last_told_at, "never")),
     );
   }
 
