@@ -69,14 +69,14 @@ def padded(values: Sequence[float | None], size: int, fill: float | None) -> lis
 def told_rounds(connection: Connection, study: int, size: int, after: int = 0, until: int = _END) -> Iterator[Told]:
     """Return the told rounds in the order of their first tells, for so many options; some of the lines, if need be."""
     bounds = {"study": study, "after": after, "until": until}
-    found = connection.execute(_TOLD, bounds, execution_options={"yield_per": _AT_ONCE})
-    for number, round_, told_at, kind, played, outcome in found:
-        weights = padded(json.loads(played), size, 0.0)
-        result = json.loads(outcome)
-        if isinstance(result, list):
-            result = padded(result, size, None)
-        source = "outside" if kind == "outside" else "asked"
-        yield Told(number, round_, told_at, source, np.array(weights, dtype=np.float64), result)
+    with connection.execute(_TOLD, bounds, execution_options={"yield_per": _AT_ONCE}) as found:
+        for number, round_, told_at, kind, played, outcome in found:
+            weights = padded(json.loads(played), size, 0.0)
+            result = json.loads(outcome)
+            if isinstance(result, list):
+                result = padded(result, size, None)
+            source = "outside" if kind == "outside" else "asked"
+            yield Told(number, round_, told_at, source, np.array(weights, dtype=np.float64), result)
 
 
 def tell(learner: Learner, weights: F64, rewards: F64 | float) -> None:
