@@ -18,10 +18,13 @@ _SQLITE = {
     "SQLITE_PROTOCOL": ("is in use by very many processes at once", True),
     "SQLITE_NOMEM": ("cannot be read or written: this process is out of memory", True),
     "SQLITE_FULL": ("cannot grow: the disk is full; make room, then repeat", False),
-    "SQLITE_READONLY": ("is read-only; check the rights of the file and its folder", False),
-    "SQLITE_CANTOPEN": ("cannot be opened; check that it is there, and the rights of the file and its folder", False),
-    "SQLITE_PERM": ("cannot be opened; check the rights of the file and its folder", False),
-    "SQLITE_IOERR": ("cannot be read or written: the disk reports an error, or is full", False),
+    "SQLITE_READONLY": ("is read-only; let the file and its folder be written, then repeat", False),
+    "SQLITE_CANTOPEN": (
+        "cannot be opened; check that it is there, and that file and folder may be written",
+        False,
+    ),
+    "SQLITE_PERM": ("cannot be opened; check that the file and its folder may be written", False),
+    "SQLITE_IOERR": ("cannot be read or written: the disk is full or reports an error; make room, then repeat", False),
     "SQLITE_CORRUPT": ("is damaged; restore it from a copy", False),
     "SQLITE_NOTADB": ("is no SQLite database; name another file", False),
 }
