@@ -28,6 +28,8 @@ EVIL = "<img src=x onerror=alert(1)>"
 EVIL_TOO = '"><svg onload=alert(2)>'
 REFUSAL = "Failed to load resource"  # how Chromium logs an answer of status 401, 403 or 409
 
+expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
+
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
 
 

@@ -21,17 +21,18 @@ const COLUMNS = [
 
 export const studyLink = (name) => `#/study/${encodeURIComponent(name)}`;
 
-export async function showStudies(main) {
+export async function showStudies(main, _name, wanted) {
   let studies = await api.studies();
+  if (!wanted()) return () => {}; // the user went elsewhere meanwhile
   let order = { key: "last", down: true };
-  let wanted = "";
+  let sought = "";
 
   const search = h("input", {
     type: "search",
     id: "search",
     placeholder: "Name or option",
     oninput: () => {
-      wanted = search.value.trim().toLowerCase();
+      sought = search.value.trim().toLowerCase();
       draw();
     },
   });
@@ -107,7 +108,7 @@ export async function showStudies(main) {
     }
     const column = COLUMNS.find((c) => c.key === order.key);
     const found = studies
-      .filter((s) => [s.name, ...s.options, s.learner_class].some((text) => text.toLowerCase().includes(wanted)))
+      .filter((s) => [s.name, ...s.options, s.learner_class].some((text) => text.toLowerCase().includes(sought)))
       .sort((a, b) => {
         const [x, y] = [column.of(a), column.of(b)];
         const sign = x < y ? -1 : x > y ? 1 : a.name < b.name ? -1 : 1;

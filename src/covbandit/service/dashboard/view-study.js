@@ -28,8 +28,9 @@ function colouring() {
   };
 }
 
-export async function showStudy(main, name) {
+export async function showStudy(main, name, wanted) {
   let summary = await api.summary(name);
+  if (!wanted()) return () => {}; // the user went elsewhere meanwhile
   const store = new RoundStore(name, summary.revision);
   const colours = colouring();
   colours.learn([...summary.options, ...summary.retired]);
@@ -75,7 +76,6 @@ export async function showStudy(main, name) {
     asking.update(summary, store);
     rounds.update(summary, store);
     settings.update(summary);
-    fill(setup, setUp(summary));
   }
 
   /** A round that this page asked for or told: shown at once, and the figures follow. */
@@ -86,49 +86,70 @@ export async function showStudy(main, name) {
   }
 
   let generation = 0;
+  let explanation = null;
+  let history = null;
 
-  async function refresh(options) {
-    const mine = ++generation;
-    const parts = await Promise.allSettled([
-      api.summary(name, options),
-      api.explain(name, options),
-      api.estimates(name, options),
-      api.frontier(name, options),
-      api.history(name, options),
-      api.changes(name, options),
-    ]);
-    if (mine !== generation || options.signal?.aborted) return;
-    const [newSummary, explanation, estimates, curve, history, changes] = parts.map((part) =>
-      part.status === "fulfilled" ? part.value : null,
-    );
-    const broken = parts.find((part) => part.status === "rejected" && part.reason.status === 401);
-    if (broken) throw broken.reason;
-    if (newSummary !== null) summary = newSummary;
-    if (explanation !== null) colours.learn(explanation.by_option.option.map(String));
-    const failed = (k) => parts[k].reason;
-
-    drawRounds();
+  function drawHead() {
+    fill(setup, setUp(summary));
     fill(numbers, figures(summary, explanation, history));
     said.textContent = explanation === null ? "" : headline(summary, explanation);
-    if (explanation === null) now.fail(failed(1));
-    else now.update({ summary, explanation, estimates });
-    if (estimates === null) {
-      means.fail(failed(2));
-      correlations.fail(failed(2));
-    } else {
-      means.update(estimates);
-      correlations.update(estimates);
+  }
+
+  /** Read everything again; each panel is drawn as soon as its own figures are there. */
+  async function refresh(options) {
+    const mine = ++generation;
+    const told = api.summary(name, options);
+    const why = api.explain(name, options);
+    const believed = api.estimates(name, options);
+
+    async function panel(answers, draw, ...parts) {
+      try {
+        const found = await Promise.all(answers);
+        if (mine === generation && !options.signal.aborted) draw(...found);
+      } catch (error) {
+        if (mine === generation && !options.signal.aborted && error.status !== 401) for (const part of parts) part.fail(error);
+        throw error;
+      }
     }
-    if (curve === null) frontier.fail(failed(3));
-    else frontier.update({ frontier: curve, estimates });
-    if (history === null) for (const chart of [weights, reward, risk]) chart.fail(failed(4));
-    else {
-      weights.update(history);
-      reward.update({ history, feedback: summary.feedback });
-      risk.update({ history, feedback: summary.feedback });
-    }
-    if (changes !== null) log.update(changes);
-    const lost = parts.find((part) => part.status === "rejected");
+
+    const drawn = await Promise.allSettled([
+      panel([told], (found) => {
+        summary = found;
+        drawRounds();
+        drawHead();
+      }),
+      panel(
+        [told, why, believed],
+        (_, reasons, estimates) => {
+          explanation = reasons;
+          colours.learn(reasons.by_option.option.map(String));
+          drawHead();
+          now.update({ summary, explanation, estimates });
+          means.update(estimates);
+          correlations.update(estimates);
+        },
+        now,
+        means,
+        correlations,
+      ),
+      panel([api.frontier(name, options), believed], (curve, estimates) => frontier.update({ frontier: curve, estimates }), frontier),
+      panel(
+        [api.history(name, options), why],
+        (course, reasons) => {
+          history = course;
+          colours.learn(reasons.by_option.option.map(String));
+          drawHead();
+          weights.update(history);
+          reward.update({ history, feedback: summary.feedback });
+          risk.update({ history, feedback: summary.feedback });
+        },
+        weights,
+        reward,
+        risk,
+      ),
+      panel([api.changes(name, options)], log.update, log),
+    ]);
+    const lost = drawn.find((part) => part.status === "rejected");
     if (lost) throw lost.reason; // the panels say what is missing; polling tries again
   }
 
@@ -142,6 +163,7 @@ export async function showStudy(main, name) {
   });
 
   drawRounds();
+  drawHead();
   Promise.all([store.older(), store.ofStatus("open"), store.ofStatus("expired")]).then(drawRounds, bad);
 
   return () => {
