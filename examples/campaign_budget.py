@@ -25,7 +25,7 @@ SALES = {
     "events": (9_500, 5_000),
     "podcast": (12_500, 3_000),
 }
-CORRECTED, CHANGED = 6, 16  # weeks: whose report was wrong; from which on there are podcasts instead of events
+CORRECTED, CHANGED = 20, 16  # weeks: whose report was wrong; from which on there are podcasts instead of events
 
 
 def opened(store: str) -> cb.Study:
@@ -45,16 +45,17 @@ def sold(week: int, amounts: dict[str, int]) -> dict[str, float]:
     return {name: round(full[name] * amount / BUDGET, 2) for name, amount in amounts.items() if amount > 0}
 
 
-def report(study: cb.Study, week: int) -> str:
-    """Tell a week's sales, with what was really spent: whole hundreds."""
+def report(study: cb.Study, week: int) -> bool:
+    """Tell a week's sales with what was really spent, whole hundreds; return False if that was done before."""
     asked = study.ask(key=f"2026-W{week:02}")  # the same round again, however long ago it was asked for
-    if asked.status != "told":
-        spent = asked.allocate(BUDGET, step=100)
-        sales = sold(week, spent)
-        if week == CORRECTED:
-            sales["search"] *= 10  # a slip of the pen
-        study.tell(asked.id, sales, weights={name: amount / BUDGET for name, amount in spent.items()})
-    return f"W{week:02}"
+    if asked.status == "told":
+        return False
+    spent = asked.allocate(BUDGET, step=100)
+    sales = sold(week, spent)
+    if week == CORRECTED:
+        sales["search"] = round(10 * sales["search"], 2)  # a slip of the pen
+    study.tell(asked.id, sales, weights={name: amount / BUDGET for name, amount in spent.items()})
+    return True
 
 
 def main() -> None:
@@ -64,7 +65,7 @@ def main() -> None:
     arguments.add_argument("--weeks", type=int, default=30)
     given = arguments.parse_args()
     study = opened(given.store)
-    before = study.summary().told
+    before = study.summary()
     delay = {week: 2 + int(np.random.default_rng([8, week]).integers(3)) for week in range(1, given.weeks + 1)}
     for week in range(1, given.weeks + 1):
         if week == CHANGED and "events" in study.options:
@@ -74,10 +75,10 @@ def main() -> None:
             study.add_option("podcast")
             print(f"W{week:02}  podcast is new")
         asked = study.ask(key=f"2026-W{week:02}")
-        due = [report(study, past) for past in range(1, week) if past + delay[past] == week]
-        if asked.status != "told":
+        due = [f"W{past:02}" for past in range(1, week) if past + delay[past] == week and report(study, past)]
+        if asked.id > before.rounds:
             spent = {name: amount for name, amount in asked.allocate(BUDGET, step=100).items() if amount}
-            print(f"W{week:02}  {spent}", f"told: {', '.join(due)}" if due else "", sep="  ")
+            print(f"W{week:02}  {spent}", *([f" told: {', '.join(due)}"] if due else []))
         if week == CORRECTED + 6:
             wrong = study.ask(key=f"2026-W{CORRECTED:02}")
             if not wrong.amendments:
@@ -86,7 +87,8 @@ def main() -> None:
                 print(f"W{week:02}  corrected W{CORRECTED:02}: search sold {search}, not {wrong.outcome['search']}")
 
     now = study.summary()
-    print(f"\n{now.rounds} weeks, {now.told} told ({now.told - before} new), {now.open} open, {now.amended} corrected")
+    new = now.told - before.told
+    print(f"\n{now.rounds} weeks, {now.told} told ({new} new), {now.open} open, {now.amended} corrected")
     print(f"\n{study.explain()}\n\nCheck: {study.verify().message}")
 
 
