@@ -79,8 +79,7 @@ def run(
         shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
         address = f"http://{shown}:{listening.getsockname()[1]}"
         needed = has_tokens or require_tokens or not here
-        _announce(address, opened.url, needed, has_tokens)
-        server.run(app, listening)
+        server.run(app, listening, lambda: _announce(address, opened.url, needed, has_tokens))
         app.state.service.close()  # also when requests were still running as the time to finish was over
     Console(stderr=True).print("stopped; every request that was answered is in the store", highlight=False)
 

@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from covbandit.allocation import Allocator
-from covbandit.errors import Conflict
+from covbandit.errors import CovbanditError
 from covbandit.learners import Learner
 from covbandit.service.remote import RemoteStudy, described, path_of, seconds
-from covbandit.service.retrying import Line
+from covbandit.service.retrying import Answer, Line
 from covbandit.studies import StudySummary
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.study import Lease
@@ -117,6 +117,8 @@ class Client:
         Conflict
             If there is a study of that name, unless it is the very one of this call, whose answer got lost.
         """
+        if not isinstance(learner, Mapping):
+            Configuration.of(options, learner)  # refuses what does not fit: numbers of options do not travel
         body: dict[str, Any] = {
             "name": name,
             "options": list(options),
@@ -125,20 +127,21 @@ class Client:
         }
         if lease is not _USUAL:
             body["lease_seconds"] = seconds(lease)
-        try:
-            self._line.send("POST", "/studies", body)
-        except Conflict as error:
-            if not getattr(error, "perhaps_before", False) or not self._is_ours(body):
-                raise
+        self._line.send("POST", "/studies", body, recall=lambda: self._created(body))
         return RemoteStudy(self._line, name)
 
-    def _is_ours(self, body: Mapping[str, Any]) -> bool:
-        """Whether the study of that name is as it was to be created."""
-        found = StudySummary.from_dict(self._line.send("GET", path_of(body["name"])).data)
-        wanted = Configuration.of(body["options"], body["learner"]).build()
-        return (
+    def _created(self, body: Mapping[str, Any]) -> Answer | None:
+        """Return the study of that name, if it is as it was to be created."""
+        try:
+            answer = self._line.send("GET", path_of(body["name"]))
+            wanted = repr(Configuration.of(body["options"], body["learner"]).build())
+        except CovbanditError:
+            return None
+        found = StudySummary.from_dict(answer.data)
+        same = (
             (*found.options, *found.retired) == tuple(body["options"])
             and found.outcome == body["outcome"]
-            and found.learner == repr(wanted)
+            and found.learner == wanted
             and ("lease_seconds" not in body or found.lease_seconds == body["lease_seconds"])
         )
+        return answer if same else None

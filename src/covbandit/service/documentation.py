@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from covbandit._version import __version__
 from covbandit.service.answers import ErrorAnswer
+from covbandit.service.failures import TABLE
 from covbandit.service.operations import OPERATIONS, Operation
 
 _ABOUT = """Durable ask/tell: ask for weights over correlated options, tell what happened, for months.
@@ -72,24 +73,10 @@ def describe_operation(operation: Operation) -> dict[str, Any]:
     """Return what FastAPI needs to know of a route to describe it."""
     text = inspect.getdoc(operation.run) or ""
     success: dict[str, Any] = {"description": text.partition("\n")[0]}
-    if operation.answer is not None:
-        success["model"] = operation.answer
-    else:
-        success["content"] = _FILES[operation.path]
+    success["content"] = _FILES[operation.path] if operation.answer is None else _json_of(operation.answer)
     extra: dict[str, Any] = {"parameters": _parameters(operation)}
     if operation.body is not None:
-        schema = operation.body.model_json_schema(ref_template="#/components/schemas/{model}")
-        extra["requestBody"] = {
-            "required": True,
-            "content": {
-                "application/json": {
-                    "schema": {"$ref": f"#/components/schemas/{operation.body.__name__}"},
-                    "examples": {
-                        f"example {k}": {"value": value} for k, value in enumerate(schema.get("examples", ()), 1)
-                    },
-                }
-            },
-        }
+        extra["requestBody"] = {"required": True, "content": _json_of(operation.body)}
     if operation.scope is not None:
         extra["security"] = [{"token": []}, {}]  # {}: none is needed while the store has no token
         extra["x-scope"] = operation.scope
@@ -116,10 +103,10 @@ def _statuses(operation: Operation) -> list[int]:
 
 
 def _failure(status: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"model": ErrorAnswer, "description": _STATUSES[status]}
-    if status == 429:
-        found["headers"] = _RETRY
-    return found
+    kind = next(kind for kind in TABLE.values() if kind.status == status)
+    example = {"error": kind.code, "message": _STATUSES[status], "hint": kind.hint}
+    found = {"description": _STATUSES[status], "content": _json_of(ErrorAnswer, [example])}
+    return {**found, "headers": _RETRY} if status == 429 else found
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
@@ -164,11 +151,30 @@ def describe(app: FastAPI) -> dict[str, Any]:
                 "description": "Made by `covbandit token create LABEL --scope read|tell|admin --store URL`.",
             }
         }
+        schemas: dict[str, Any] = {}
+        _add_model(schemas, ErrorAnswer)
         for operation in OPERATIONS:
-            if operation.body is not None:
-                _add_model(components.setdefault("schemas", {}), operation.body)
+            for model in (operation.body, operation.answer):
+                if model is not None:
+                    _add_model(schemas, model)
+            if operation.answer is not None:  # once more, since FastAPI leaves null out of examples
+                found = made["paths"][operation.route][operation.method.lower()]
+                found["responses"][str(operation.status)]["content"] = _json_of(operation.answer)
+        components["schemas"] = dict(sorted(schemas.items()))
         app.openapi_schema = made
     return app.openapi_schema
+
+
+def _json_of(model: type[BaseModel], examples: list[Any] | None = None) -> dict[str, Any]:
+    if examples is None:
+        extra: Any = model.model_config.get("json_schema_extra") or {}
+        examples = extra.get("examples", [])
+    return {
+        "application/json": {
+            "schema": {"$ref": f"#/components/schemas/{model.__name__}"},
+            "examples": {f"example {k}": {"value": value} for k, value in enumerate(examples, 1)},
+        }
+    }
 
 
 def _add_model(schemas: dict[str, Any], model: type[BaseModel]) -> None:

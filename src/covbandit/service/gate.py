@@ -63,6 +63,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         begun = time.perf_counter()
+        self._service.metrics.in_flight.inc()
         status = 0
         added = _OF_THE_API if scope["path"].startswith("/api/") else _OF_PAGES
 
@@ -138,6 +139,7 @@ class Gate:
         limit.take(_neighbourhood(address))
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        self._service.metrics.in_flight.dec()
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         self._service.metrics.request(scope.get(ROUTE, "unmatched"), method, status, seconds)
         if access_log.isEnabledFor(logging.INFO):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, Info, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -34,6 +34,7 @@ class Metrics:
         self._seconds = Histogram(
             "covbandit_request_seconds", "Time to the answer.", ["route"], registry=registry, buckets=_SECONDS
         )
+        self.in_flight = Gauge("covbandit_requests_in_flight", "Requests not answered yet.", registry=registry)
         self.asks = Counter("covbandit_asks", "Asks answered.", registry=registry)
         self.tells = Counter("covbandit_tells", "Outcomes taken, repeated ones included.", registry=registry)
         self.amendments = Counter("covbandit_amendments", "Corrections taken.", registry=registry)

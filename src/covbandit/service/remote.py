@@ -13,16 +13,17 @@ import numpy as np
 
 from covbandit import validation
 from covbandit.allocation import Allocator
-from covbandit.errors import CovbanditError, InvalidInput, Unsupported
+from covbandit.errors import InvalidInput, NotFound, Unsupported
 from covbandit.learners import Explanation, Learner
 from covbandit.learners.files import class_name
+from covbandit.service.retrying import Answer, Line, as_json
 from covbandit.studies import Change, Fork, Frontier, History, Round, StudyEstimates, StudySummary, Verification
+from covbandit.studies.configuration import Configuration
 from covbandit.studies.export import as_format, keep
 from covbandit.studies.study import Lease, Outcome, as_lease
 
 if TYPE_CHECKING:
     from covbandit.allocation import ByName
-    from covbandit.service.retrying import Answer, Line
 
 _USUAL = object()  # no lease given: the study's own
 _AT_ONCE = 1_000  # rounds in one answer
@@ -203,18 +204,24 @@ class RemoteStudy:
         Making it a study of its own is repeated after a lost answer only if it was not done yet.
         """
         body: dict[str, Any] = {"learner": described(learner)}
-        if name is None:
-            return _fork(self._post("/fork", body).data)
+        if not isinstance(learner, Mapping):
+            Configuration.of(self.estimates().options, learner)  # refuses what does not fit these options
+        if name is not None:
+            body["name"] = name
+        return _fork(self._post("/fork", body, lambda: self._forked(body)).data)
+
+    def _forked(self, body: Mapping[str, Any]) -> Answer | None:
+        """Return the fork, if it was made into a study already."""
+        if "name" not in body:
+            return None
         try:
-            return _fork(self._post("/fork", {**body, "name": name}).data)
-        except CovbanditError as error:
-            if not getattr(error, "perhaps_before", False):
-                raise
-            made = _fork(self._post("/fork", body).data)  # what it would be; the same, if that study is ours
-            there = StudySummary.from_dict(self._line.send("GET", path_of(name)).data)
-            if there.learner != made.learner or there.told < made.rounds_replayed:
-                raise
-            return Fork(made.learner, name, made.rounds_replayed, made.weights, made.explanation, made.note)
+            there = StudySummary.from_dict(self._line.send("GET", path_of(body["name"])).data)
+        except NotFound:
+            return None
+        data = self._post("/fork", {"learner": body["learner"]}).data  # what it would be: the same, if that is ours
+        if there.learner != data["learner"] or there.told < data["rounds_replayed"]:
+            return None
+        return Answer(as_json({**data, "study": body["name"]}), self._line.url)
 
     def verify(self, progress: Callable[[int], None] | None = None) -> Verification:
         """Let the service tell the whole log to a fresh learner and compare with the stored state.
@@ -237,22 +244,20 @@ class RemoteStudy:
     def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
         return self._line.send("GET", self._path + path, query=query)
 
-    def _post(self, path: str, body: Mapping[str, Any]) -> Answer:
-        return self._line.send("POST", self._path + path, body)
+    def _post(self, path: str, body: Mapping[str, Any], recall: Callable[[], Answer | None] | None = None) -> Answer:
+        return self._line.send("POST", self._path + path, body, recall=recall)
 
     def _change(self, body: Mapping[str, Any], kind: str) -> Change:
         before = self.revision
-        try:
-            return Change.from_dict(self._post("/changes", body).data)
-        except CovbanditError as error:
-            # A change that is refused the second time because the first one, whose answer got lost, was made.
-            if not getattr(error, "perhaps_before", False):
-                raise
-            ((_, value),) = body.items()
+        ((_, value),) = body.items()
+
+        def made() -> Answer | None:
             for change in self.changes():
                 if change.revision > before and change.kind == kind and value in change.detail.values():
-                    return change
-            raise
+                    return Answer(as_json(change.to_dict()), self._line.url)
+            return None
+
+        return Change.from_dict(self._post("/changes", body, made).data)
 
     def _told(self, outcome: object, weights: object) -> dict[str, Any]:
         body: dict[str, Any] = {"outcome": self._plain(outcome, "outcome")}

@@ -41,13 +41,10 @@ class Answer:
     ----------
     content : bytes
         The body.
-    perhaps_before : bool
-        Whether an earlier attempt may have been carried out although its answer was lost.
     """
 
-    def __init__(self, content: bytes, perhaps_before: bool, where: str) -> None:
+    def __init__(self, content: bytes, where: str) -> None:
         self.content = content
-        self.perhaps_before = perhaps_before
         self._where = where
 
     @property
@@ -108,11 +105,22 @@ class Line:
         self._http.close()
 
     def send(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+        recall: Callable[[], Answer | None] | None = None,
     ) -> Answer:
         """Send a request until it is answered, and return the answer.
 
-        Only for what may be carried out twice without harm; `Answer.perhaps_before` tells whether it may have been.
+        Parameters
+        ----------
+        method, path, body, query
+            What to send. Unless there is a `recall`, it must be what may be carried out twice without harm.
+        recall : callable, optional
+            Finds out, after an answer got lost, whether the request was carried out nevertheless; returns the answer
+            then, and None if it has to be sent again.
 
         Raises
         ------
@@ -134,11 +142,12 @@ class Line:
                 perhaps_before = True
             else:
                 if found.is_success:
-                    return Answer(found.content, perhaps_before, self.url)
+                    return Answer(found.content, self.url)
                 problem = self._problem(found)
                 again = found.status_code in _ON_THE_WAY or _may_help(problem)
                 if not again:
-                    problem.perhaps_before = perhaps_before  # type: ignore[attr-defined]
+                    if perhaps_before and recall is not None and (recalled := recall()) is not None:
+                        return recalled  # refused because an earlier attempt, whose answer came too late, was not
                     raise problem
                 if not isinstance(problem, RateLimited):
                     perhaps_before = True
@@ -148,6 +157,8 @@ class Line:
             # Jittered, so that clients who failed together do not come back together.
             growing = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)
             self._sleep(max(pause, growing * self._random.uniform(0.5, 1.0)))
+            if perhaps_before and recall is not None and (recalled := recall()) is not None:
+                return recalled
         raise AssertionError("unreachable")
 
     def _problem(self, found: httpx.Response) -> CovbanditError:

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -53,8 +53,18 @@ def listen(host: str, port: int) -> socket.socket:
     return found
 
 
-def run(app: FastAPI, listening: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C; requests in flight finish, a second Ctrl-C does not wait for them."""
+def run(app: FastAPI, listening: socket.socket, announce: Callable[[], None]) -> None:
+    """Serve until SIGTERM or Ctrl-C; requests in flight finish, a second Ctrl-C does not wait for them.
+
+    Parameters
+    ----------
+    app : FastAPI
+        What to serve.
+    listening : socket
+        Where.
+    announce : callable
+        Called once a signal to stop would be heard.
+    """
     config = uvicorn.Config(
         app,
         log_config=None,  # whoever starts the process decides
@@ -66,17 +76,26 @@ def run(app: FastAPI, listening: socket.socket) -> None:
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_keep_alive=30,
     )
-    with _signals_end_quietly():
-        uvicorn.Server(config).run(sockets=[listening])
+    server = uvicorn.Server(config)
+    with _stopping_by_signal(server):
+        announce()
+        server.run(sockets=[listening])
 
 
 @contextmanager
-def _signals_end_quietly() -> Iterator[None]:
-    """Let a stop by signal be a normal end: uvicorn raises the signal once more when it is done."""
+def _stopping_by_signal(server: uvicorn.Server) -> Iterator[None]:
+    """Let a stop by signal be a normal end, also before the server listens to signals itself and once it is done.
+
+    It raises the signals that it got once more when it has ended, which would end the process with an error.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {name: signal.signal(name, lambda *_: None) for name in (signal.SIGINT, signal.SIGTERM)}
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    before = {name: signal.signal(name, stop) for name in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

@@ -1,0 +1,279 @@
+"""Who gets in: tokens, scopes, host names, limits. Every route of the description is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from covbandit.errors import RateLimited, StoreUnavailable
+from covbandit.service.access import Doorkeeper
+from covbandit.service.app import create_app
+from covbandit.service.gate import host_name, is_loopback
+from covbandit.service.limits import BURST_SECONDS, RateLimit
+from covbandit.service.operations import OPERATIONS
+from covbandit.studies import Store
+from covbandit.studies.tokens import SCOPES, create_token, revoke_token
+from service_calls import LEARNER, OPTIONS, OUTCOME, calling, everything, funds, new_store
+
+_BODIES = {
+    "create_study": {"name": "new", "options": OPTIONS, "outcome": "per_unit", "learner": LEARNER},
+    "ask": {"client": "stranger"},
+    "tell": {"outcome": OUTCOME},
+    "amend": {"outcome": {**OUTCOME, "SPY": 0.5}},
+    "tell_many": {"rounds": [{"id": 4, "outcome": OUTCOME}]},
+    "tell_outside": {"weights": {"SPY": 1.0}, "outcome": OUTCOME},
+    "change": {"risk_aversion": 9.0},
+    "fork": {"learner": LEARNER, "name": "new"},
+}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with new_store(tmp_path) as opened:
+        yield opened
+
+
+def described_routes(store: Store) -> list[tuple[str, str, str | None, str]]:
+    """Return method, address, scope and name of every route, as the OpenAPI description has them."""
+    app = create_app(store)
+    app.state.service.close()
+    return [
+        (method.upper(), path.format(name="funds", round_id=4), found.get("x-scope"), found["operationId"])
+        for path, methods in app.openapi()["paths"].items()
+        for method, found in methods.items()
+    ]
+
+
+def test_the_description_has_every_route(store: Store) -> None:
+    assert len(described_routes(store)) == len(OPERATIONS) == 22
+    scopes = {name: scope for _, _, scope, name in described_routes(store)}
+    assert scopes.keys() >= _BODIES.keys()
+    assert {name for name, scope in scopes.items() if scope is None} == {"health", "version"}
+    assert {name for name, scope in scopes.items() if scope == "admin"} == {"create_study", "change", "fork"}
+    assert {name for name, scope in scopes.items() if scope == "tell"} == {
+        "ask", "tell", "amend", "tell_many", "tell_outside",
+    }  # fmt: skip
+
+
+def send(http: httpx.Client, method: str, path: str, name: str, **arguments: object) -> httpx.Response:
+    return http.request(method, path, json=_BODIES[name] if method == "POST" else None, **arguments)  # type: ignore[arg-type]
+
+
+def test_no_route_lets_anybody_in_without_the_right_token(store: Store) -> None:
+    funds(store)
+    valid = {scope: create_token(store, scope, scope) for scope in SCOPES}
+    revoked = create_token(store, "revoked", "admin")
+    revoke_token(store, revoked.split("_")[1])
+    wrong = valid["admin"][:-1] + ("0" if valid["admin"][-1] != "0" else "1")
+    before = everything(store)
+    headers = [
+        {},
+        {"Authorization": ""},
+        {"Authorization": "Bearer"},
+        {"Authorization": f"Bearer {wrong}"},
+        {"Authorization": f"Bearer {revoked}"},
+        {"Authorization": f"Basic {valid['admin']}"},
+        {"Authorization": valid["admin"]},
+        {"Authorization": f"Bearer {valid['admin']} {valid['admin']}"},
+        {"Authorization": "Bearer ü".encode("latin-1")},
+        {"X-Api-Key": valid["admin"], "Cookie": f"token={valid['admin']}"},
+    ]
+    with calling(store) as http:
+        for method, path, scope, name in described_routes(store):
+            if scope is None:
+                continue
+            for header in headers:
+                found = send(http, method, path, name, headers=header)
+                assert (found.status_code, found.json()["error"]) == (401, "unauthorized"), (method, path, header)
+                assert found.headers["www-authenticate"].startswith("Bearer")
+            assert send(http, method, f"{path}?token={valid['admin']}", name).status_code == 401
+            for smaller in SCOPES[: SCOPES.index(scope)]:
+                found = send(http, method, path, name, headers={"Authorization": f"Bearer {valid[smaller]}"})
+                assert (found.status_code, found.json()["error"]) == (403, "forbidden"), (method, path, smaller)
+                assert scope in found.json()["message"]
+        assert http.get("/api/v1/unknown").status_code == 401
+        assert everything(store) == before
+        lines = http.get("/api/v1/metrics", headers={"Authorization": f"bearer {valid['read']}"}).text.splitlines()
+        assert f"covbandit_refused_access_total {20 * (len(headers) + 1) + 5 + 2 * 3 + 1}.0" in lines
+
+
+def test_every_route_lets_the_right_token_in(store: Store) -> None:
+    funds(store)
+    valid = {scope: create_token(store, scope, scope) for scope in SCOPES}
+    with calling(store) as http:
+        for method, path, scope, name in described_routes(store):
+            token = valid[scope or "read"]
+            found = send(http, method, path, name, headers={"Authorization": f"Bearer {token}"})
+            assert found.status_code not in (401, 403, 500), (method, path, found.text)
+
+
+def test_tokens_are_needed_as_soon_as_there_is_one(store: Store) -> None:
+    with calling(store) as http:
+        assert http.get("/api/v1/studies").status_code == 200
+        assert http.get("/api/v1/version").json()["tokens"] is False
+        token = create_token(store, "first", "read")
+        assert http.get("/api/v1/studies").status_code == 401
+        assert http.get("/api/v1/version").json()["tokens"] is True
+        assert http.get("/api/v1/studies", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        revoke_token(store, token.split("_")[1])
+        assert http.get("/api/v1/studies").status_code == 200
+    with calling(store, require_tokens=True) as http:
+        assert http.get("/api/v1/studies").status_code == 401
+
+
+def test_tokens_are_looked_up_at_most_once_a_second(store: Store) -> None:
+    now = 0.0
+    keeper = Doorkeeper(store, False, clock=lambda: now)
+    assert not keeper.up_to_date
+    keeper.look()
+    token = create_token(store, "desk", "read")
+    keeper.look()
+    assert keeper.up_to_date
+    assert not keeper.wants_tokens
+    now = 1.0
+    assert not keeper.up_to_date
+    keeper.look()
+    assert keeper.admit(f"Bearer {token}".encode()).scope == "read"
+
+
+def test_nobody_gets_in_while_the_tokens_cannot_be_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    funds(store)
+
+    def gone() -> object:
+        raise StoreUnavailable("gone")
+
+    with calling(store) as http:
+        assert http.get("/api/v1/studies").status_code == 200
+        monkeypatch.setattr(store, "read", gone)
+        assert http.get("/api/v1/studies").status_code == 503
+        assert http.get("/").status_code == 200
+        monkeypatch.undo()
+        assert "covbandit_store_errors_total 1.0" in http.get("/api/v1/metrics").text
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed"),
+    [
+        ("localhost", True),
+        ("LOCALHOST:8765", True),
+        ("localhost.", True),
+        ("127.0.0.1:1", True),
+        ("[::1]:8765", True),
+        ("studies.example.org", True),
+        ("Studies.Example.org:443", True),
+        ("[fe80::1]:80", True),
+        ("evil.example", False),
+        ("localhost.evil.example", False),
+        ("127.0.0.1.evil.example:8765", False),
+        ("evil.example:127.0.0.1", False),
+        ("", False),
+        ("0.0.0.0", False),
+    ],
+)
+def test_only_known_host_names_are_served(store: Store, host: str, allowed: bool) -> None:
+    with calling(store, host_names=("studies.example.org:8080", "fe80::1")) as http:
+        for path in ("/", "/api/v1/health", "/api/v1/studies", "/nowhere"):
+            # The transport says that the server is localhost; that is known anyway.
+            found = http.get(path, headers={"Host": host})
+            if allowed:
+                assert found.status_code in (200, 404)
+            else:
+                assert (found.status_code, found.json()["error"]) == (400, "bad_request")
+                assert "content-security-policy" in found.headers
+
+
+def test_two_host_names_are_none(store: Store) -> None:
+    with calling(store) as http:
+        found = http.get("/api/v1/health", headers=[("Host", "localhost"), ("Host", "evil.example")])
+        assert found.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp"],
+)
+def test_what_a_foreign_page_can_send_is_refused(store: Store, kind: str) -> None:
+    funds(store)
+    before = everything(store)
+    with calling(store) as http:
+        for operation in OPERATIONS:
+            if operation.method == "POST":
+                path = operation.route.format(name="funds", round_id=4)
+                headers = {"Content-Type": kind, "Origin": "http://evil.example"}
+                found = http.post(path, content=b'{"client": "x"}', headers=headers)
+                assert (found.status_code, found.json()["error"]) == (400, "bad_request")
+    assert everything(store) == before
+
+
+def test_requests_beyond_the_limit_wait() -> None:
+    now = 0.0
+    limit = RateLimit(2.0, lambda: now)
+    for _ in range(int(2 * BURST_SECONDS)):
+        limit.take("a")
+    with pytest.raises(RateLimited) as refused:
+        limit.take("a")
+    assert refused.value.retry_after == 0.5
+    limit.take("b")
+    now = 0.5
+    limit.take("a")
+    with pytest.raises(RateLimited):
+        limit.take("a")
+    now = 1e6
+    for _ in range(int(2 * BURST_SECONDS)):
+        limit.take("a")
+    with pytest.raises(RateLimited):
+        limit.take("a")
+
+
+def test_a_limit_of_zero_does_not_limit() -> None:
+    limit = RateLimit(0.0, lambda: 0.0)
+    for _ in range(10_000):
+        limit.take("a")
+
+
+def test_limits_hold_for_addresses_and_tokens(store: Store) -> None:
+    with calling(store, rate_limit=0.1) as http:
+        assert http.get("/api/v1/health").status_code == 200
+        found = http.get("/api/v1/health")
+        assert (found.status_code, found.json()["error"]) == (429, "rate_limited")
+        assert 1 <= int(found.headers["retry-after"]) <= 10
+        token = create_token(store, "desk", "read")
+        with_token = {"Authorization": f"Bearer {token}"}
+        assert http.get("/api/v1/studies", headers=with_token).status_code == 200
+        assert http.get("/api/v1/studies", headers=with_token).status_code == 429
+        # A wrong token is as good as none: it does not get a limit of its own.
+        assert http.get("/api/v1/studies", headers={"Authorization": "Bearer x"}).status_code == 429
+
+
+def test_by_default_only_this_machine_is_not_limited(store: Store) -> None:
+    for address, limited in (("127.0.0.1", False), ("::1", False), ("10.0.0.7", True), ("2001:db8::7", True)):
+        with calling(store, address) as http:
+            service = http._transport._app.app.state.service  # type: ignore[attr-defined]
+            service.rate_limit = RateLimit(0.1)
+            codes = [http.get("/api/v1/health").status_code for _ in range(2)]
+            assert codes == [200, 429 if limited else 200], address
+
+
+def test_a_network_of_ipv6_is_limited_as_one(store: Store) -> None:
+    with calling(store, "2001:db8::7", rate_limit=0.1) as http:
+        assert http.get("/api/v1/health").status_code == 200
+        http._transport._app.client = ("2001:db8::8", 1)  # type: ignore[attr-defined]
+        assert http.get("/api/v1/health").status_code == 429
+        http._transport._app.client = ("2001:db8:0:1::8", 1)  # type: ignore[attr-defined]
+        assert http.get("/api/v1/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("A.b:80", "a.b"), ("[::1]:80", "[::1]"), ("::1", "[::1]"), ("a.", "a"), ("", ""), ("[", "[]")],
+)
+def test_host_names_have_one_spelling(text: str, name: str) -> None:
+    assert host_name(text) == name
+
+
+def test_loopback() -> None:
+    assert all(map(is_loopback, ("localhost", "127.0.0.1", "127.8.8.8", "::1", "[::1]")))
+    assert not any(map(is_loopback, ("0.0.0.0", "10.0.0.1", "::", "example.org", "")))
