@@ -132,6 +132,13 @@ def as_lease(text: str) -> timedelta | None:
         ) from None
 
 
+def as_round(text: str) -> int:
+    """Return a round's number."""
+    if not (text.isascii() and text.isdecimal()):
+        raise InvalidInput(f"ROUND must be the number of a round, as ask gave it, got {text!r}")
+    return int(text[:20])
+
+
 def as_exact(text: str, name: str) -> Decimal:
     """Return a number with the digits that were written."""
     try:

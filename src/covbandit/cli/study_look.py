@@ -9,8 +9,9 @@ from typing import Any
 import typer
 
 from covbandit.cli.failures import DIFFERS
+from covbandit.cli.study_arguments import as_round
 from covbandit.cli.study_output import Written, as_weights, command, emit, local, note, say, show
-from covbandit.cli.study_play import opened
+from covbandit.cli.study_play import opened, pointing_to_what_is_there
 from covbandit.cli.study_printing import (
     in_words,
     print_frontier,
@@ -40,11 +41,13 @@ def list_all(store: str, as_json: bool) -> None:
         say(f"no studies in {url} yet; `covbandit study create --help` shows how to make one")
 
 
-def show_one(name: str, round_id: int | None, store: str, as_json: bool) -> None:
+def show_one(name: str, round_id: str | None, store: str, as_json: bool) -> None:
     """Show a study or one of its rounds."""
     with opened(name, store) as study:
         if round_id is not None:
-            found = study.round(round_id)
+            number = as_round(round_id)
+            with pointing_to_what_is_there(study, number):
+                found = study.round(number)
             if as_json:
                 emit(found.to_dict())
             else:
@@ -72,11 +75,11 @@ def latest(study: Study, count: int, status: str | None) -> list[Round]:
 
 def rounds(name: str, after: int | None, limit: int | None, status: str | None, store: str, as_json: bool) -> None:
     """List rounds by their last change."""
+    if limit is not None and limit < 1:
+        raise InvalidInput(f"limit must be at least 1, got {limit}")
     with opened(name, store) as study:
         if not as_json and after is None:
             count = _LATEST if limit is None else limit
-            if count < 1:
-                raise InvalidInput(f"limit must be at least 1, got {count}")
             found = latest(study, count, status)
             what = "rounds" if status is None else f"{status} rounds"
             shown = f"the last {len(found)}" if len(found) == count else f"all {len(found)}"

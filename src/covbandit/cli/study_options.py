@@ -90,7 +90,7 @@ OUTCOME_JSON = Annotated[
     typer.Option(metavar="JSON", help='The outcome as JSON: \'{"SPY": 0.3, "TLT": -0.1}\'.', show_default=False),
 ]
 ROUND = Annotated[
-    int | None, typer.Argument(metavar="ROUND", help="The round's number, as `ask` gave it.", show_default=False)
+    str | None, typer.Argument(metavar="ROUND", help="The round's number, as `ask` gave it.", show_default=False)
 ]
 FILE = Annotated[
     Path | None,

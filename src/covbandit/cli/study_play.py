@@ -12,7 +12,7 @@ from covbandit.cli.study_files import Entry, read_entries
 from covbandit.cli.study_output import command, emit, note, say
 from covbandit.cli.study_printing import print_round, print_rounds, print_summary
 from covbandit.cli.study_waiting import Waiting
-from covbandit.errors import Conflict, CovbanditError, InvalidInput
+from covbandit.errors import Conflict, CovbanditError, InvalidInput, NotFound
 from covbandit.studies import Round, Study, allocate
 
 _LISTED = 20  # rounds of a batch that are shown
@@ -81,7 +81,7 @@ def ask(
 
 def tell(
     name: str,
-    round_id: int | None,
+    round_id: str | None,
     texts: Sequence[str],
     outcome_json: str | None,
     played: Sequence[str] | None,
@@ -96,13 +96,13 @@ def tell(
         if file is not None:
             _tell_file(study, file, amend, as_json)
             return
-        assert round_id is not None
+        number = words.as_round(round_id or "")
         options = all_options(study)
         outcome = words.as_outcome(texts, outcome_json, options)
         weights = words.as_played(played, options)
         act = study.amend if amend else study.tell
-        with Waiting("telling all rounds again" if amend else "telling"), _pointing_to_what_is_there(study, round_id):
-            found = act(round_id, outcome, weights)
+        with Waiting("telling all rounds again" if amend else "telling"), pointing_to_what_is_there(study, number):
+            found = act(number, outcome, weights)
     if as_json:
         emit(found.to_dict())
     else:
@@ -110,7 +110,7 @@ def tell(
 
 
 def _require_one(
-    round_id: int | None,
+    round_id: str | None,
     texts: Sequence[str],
     outcome_json: str | None,
     played: Sequence[str] | None,
@@ -123,11 +123,15 @@ def _require_one(
 
 
 @contextmanager
-def _pointing_to_what_is_there(study: Study, round_id: int) -> Iterator[None]:
+def pointing_to_what_is_there(study: Study, round_id: int) -> Iterator[None]:
+    """Say where to look when a round is not there, or was told otherwise."""
     try:
         yield
     except Conflict as error:
         error.hint = f"what was told: {command('show', study.name, str(round_id), store=study.store.url)}"
+        raise
+    except NotFound as error:
+        error.hint = f"what rounds there are: {command('rounds', study.name, store=study.store.url)}"
         raise
 
 

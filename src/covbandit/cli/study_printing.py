@@ -54,8 +54,7 @@ def headline(round_: Round) -> list[str]:
     lines = [f"round {round_.id} of {round_.study}: {', '.join([status, *remarks(round_)])}"]
     lines.append(", ".join([origin, *who]))
     if round_.reward is not None:
-        told = f", told as {as_shown(round_.outcome)}" if isinstance(round_.outcome, float) else ""
-        lines.append(f"reward of the weights played: {as_shown(round_.reward)} per unit{told}")
+        lines.append(f"reward of the weights played: {as_shown(round_.reward)} per unit")
     return lines
 
 
@@ -91,22 +90,24 @@ def _status(round_: Round) -> str:
 
 def print_studies(found: Sequence[StudySummary], store: str) -> None:
     """Print studies, one a row."""
-    rows = [
-        [
-            each.name,
-            f"{len(each.options)}" + (f" (+{len(each.retired)} retired)" if each.retired else ""),
-            f"{each.feedback}, {each.outcome}",
-            each.learner_class,
-            each.risk_aversion,
-            each.told,
-            each.open,
-            each.expired,
-            to_minutes(each.last_told_at),
-        ]
-        for each in found
-    ]
-    columns = ["study", "options", "feedback, outcome", "learner", "ρ", "told", "open", "expired", "last told"]
-    show(columns, rows, f"{len(found)} {'study' if len(found) == 1 else 'studies'} in {store}")
+    columns: dict[str, list[Any]] = {
+        "study": [each.name for each in found],
+        "options": [len(each.options) for each in found],
+        "retired": [len(each.retired) for each in found],
+        "feedback": [each.feedback for each in found],
+        "outcome": [each.outcome for each in found],
+        "learner": [each.learner_class for each in found],
+        "ρ": [each.risk_aversion for each in found],
+        "told": [each.told for each in found],
+        "open": [each.open for each in found],
+        "expired": [each.expired for each in found],
+        "last told": [to_minutes(each.last_told_at) for each in found],
+    }
+    for name in ("retired", "expired"):
+        if not any(columns[name]):
+            del columns[name]
+    title = f"{len(found)} {'study' if len(found) == 1 else 'studies'} in {store}"
+    show(list(columns), list(zip(*columns.values(), strict=True)), title)
 
 
 def print_summary(study: StudySummary, store: str) -> None:
