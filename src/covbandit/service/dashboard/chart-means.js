@@ -2,6 +2,7 @@
 
 import { categoryAxis, chartCard, room, tooltip, valueAxis } from "./charts.js";
 import { count, number, short } from "./format.js";
+import { leading, leadingNote } from "./leading.js";
 
 /** What the bars are: 95 % only where the width is a standard error, else the learner's own width in its own words. */
 export function barKind(widthKind) {
@@ -28,22 +29,23 @@ export function meansChart(colourOf) {
     const kind = barKind(estimates.width_kind);
     const half = options.map((_, k) => (estimates.width[k] === null ? null : kind.factor * estimates.width[k]));
     const most = width < 480 ? 12 : 20;
-    const labels = options.map((name, k) => short(name, most) + (estimates.in_use[k] ? "" : " (retired)"));
-    const bars = options.flatMap((_, k) =>
+    const drawn = leading(estimates);
+    const labels = drawn.map((k) => short(options[k], most) + (estimates.in_use[k] ? "" : " (retired)"));
+    const bars = drawn.flatMap((k, row) =>
       mean[k] === null || half[k] === null
         ? []
-        : [[mean[k] - half[k], k], [mean[k] + half[k], k], ["-", k]], // "-" ends a stroke
+        : [[mean[k] - half[k], row], [mean[k] + half[k], row], ["-", row]], // "-" ends a stroke
     );
-    const missing = options.filter((_, k) => half[k] === null).length;
+    const missing = drawn.some((k) => half[k] === null);
     return {
       label: `Dots with bars: the estimated mean reward of ${options.length} options. ${kind.words}`,
-      note: kind.words + (missing ? " No bar: not known yet." : ""),
-      height: 70 + Math.max(110, 30 * options.length),
+      note: kind.words + (missing ? " No bar: not known yet." : "") + leadingNote(drawn.length, options.length),
+      height: 70 + Math.max(110, 30 * drawn.length),
       option: {
         grid: room(),
         tooltip: tooltip(colours, "axis", (found) => {
           if (found.length === 0) return null;
-          const at = found[0].value[1];
+          const at = drawn[found[0].value[1]];
           return [
             options[at],
             [
@@ -79,13 +81,13 @@ export function meansChart(colourOf) {
             id: "means",
             type: "scatter",
             symbolSize: 11,
-            data: options.flatMap((name, k) =>
+            data: drawn.flatMap((k, row) =>
               mean[k] === null
                 ? []
                 : [
                     {
-                      value: [mean[k], k],
-                      itemStyle: { color: colourOf(name), opacity: estimates.in_use[k] ? 1 : 0.5, borderColor: colours.card, borderWidth: 1 },
+                      value: [mean[k], row],
+                      itemStyle: { color: colourOf(options[k]), opacity: estimates.in_use[k] ? 1 : 0.5, borderColor: colours.card, borderWidth: 1 },
                     },
                   ],
             ),

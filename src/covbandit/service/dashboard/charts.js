@@ -22,14 +22,14 @@ export function card(title, ...children) {
 export function chartCard(title, draw) {
   const note = h("p", { class: "note" });
   const legend = h("ul", { class: "legend" });
-  const canvas = h("div", { class: "chart", role: "img" });
+  const canvas = h("div", { class: "chart", role: "img", hidden: true });
   const place = h("div", { hidden: true, id: newId("data") });
   const toggle = h(
     "button",
-    { type: "button", class: "quiet small", "aria-expanded": "false", "aria-controls": place.id, onclick: switchTable },
+    { type: "button", class: "quiet small", hidden: true, "aria-expanded": "false", "aria-controls": place.id, onclick: switchTable },
     "Show as table",
   );
-  const trouble = h("div", { class: "empty" });
+  const trouble = h("div", { class: "empty" }, h("p", {}, "Loading…"));
   const element = card(title, note, legend, canvas, trouble, toggle, place);
   let chart = null;
   let data = null;

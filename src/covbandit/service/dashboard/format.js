@@ -71,5 +71,9 @@ export function listed(words) {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
-/** Long names are cut in the middle of a chart, never in a table. */
-export const short = (name, most = 18) => (name.length <= most ? name : `${name.slice(0, most - 1)}…`);
+/** Long names are cut in charts, in their middle: names often differ at their ends. Tables have them whole. */
+export function short(name, most) {
+  if (name.length <= most) return name;
+  const tail = Math.floor((most - 1) * 0.4);
+  return `${name.slice(0, most - 1 - tail)}…${name.slice(name.length - tail)}`;
+}

@@ -2,12 +2,14 @@
 
 import { card } from "./charts.js";
 import { fill, h } from "./dom.js";
+import { short } from "./format.js";
+import { leading, leadingNote } from "./leading.js";
 import { errorBox } from "./messages.js";
 
 const DENSE = 12; // options; beyond, cells are small and the card takes the whole width
 const ROOMY = 6;
 
-const digits = (value) => value.toFixed(2).replace("0.", ".").replace("-", "−");
+const digits = (value) => value.toFixed(2).replace(/^-0.00$/, "0.00").replace("0.", ".").replace("-", "−");
 
 function cell(value, row, column) {
   if (value === null || !Number.isFinite(value)) {
@@ -25,15 +27,20 @@ function cell(value, row, column) {
   );
 }
 
+const head = (scope, name) => h("th", { scope, title: name, "aria-label": name }, h("span", {}, short(name, innerWidth < 620 ? 12 : 20)));
+
 export function correlationCard() {
-  const note = h("p", { class: "note" }, "Blue: they move together. Orange: they move apart, so one hedges the other. Hatched: not known yet.");
-  const place = h("div", {});
+  const note = h("p", { class: "note" });
+  const place = h("div", {}, h("div", { class: "empty" }, h("p", {}, "Loading…")));
   const element = card("Correlations", note, place);
   return {
     element,
     update(estimates) {
-      const { options, correlation } = estimates;
-      const known = (correlation ?? []).some((row, i) => row.some((value, j) => i !== j && value !== null));
+      const drawn = leading(estimates);
+      const options = drawn.map((k) => estimates.options[k]);
+      const correlation = estimates.correlation ? drawn.map((i) => drawn.map((j) => estimates.correlation[i][j])) : [];
+      const known = correlation.some((row, i) => row.some((value, j) => i !== j && value !== null));
+      note.textContent = `Blue: they move together. Orange: they move apart, so one hedges the other. Hatched: not known yet.${leadingNote(drawn.length, estimates.options.length)}`;
       note.hidden = !known;
       element.classList.toggle("whole", known && options.length > DENSE);
       if (!known) {
@@ -65,7 +72,7 @@ export function correlationCard() {
             h(
               "thead",
               {},
-              h("tr", {}, h("td", {}), options.map((name) => h("th", { scope: "col", title: name }, h("span", {}, name)))),
+              h("tr", {}, h("td", {}), options.map((name) => head("col", name))),
             ),
             h(
               "tbody",
@@ -74,7 +81,7 @@ export function correlationCard() {
                 h(
                   "tr",
                   {},
-                  h("th", { scope: "row", title: name }, h("span", {}, name)),
+                  head("row", name),
                   options.map((other, j) =>
                     i === j ? h("td", { class: "self" }, h("span", { class: "unseen" }, "itself")) : cell(correlation[i][j], name, other),
                   ),

@@ -27,7 +27,7 @@ const rowHead = (...children) => h("th", { role: "rowheader", scope: "row" }, h(
 export function weightsCard(colourOf) {
   let folded = true;
   let shown = null;
-  const place = h("div", {});
+  const place = h("div", {}, h("div", { class: "empty" }, h("p", {}, "Loading…")));
   const element = card("Proposed weights, and why", place);
 
   function bar(option, most) {
