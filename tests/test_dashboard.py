@@ -317,10 +317,9 @@ def test_changes_are_confirmed_and_logged(browser: Browser, store: Store, url: s
         page.get_by_role("button", name="Verify the log").click()
         expect(visit.card("Log and export").get_by_role("status")).not_to_be_empty()
         assert visit.console == []
-    with Study.open("funds", store=store) as changed:
-        assert changed.risk_aversion == 3.5
-        assert changed.retired == ("TLT",)
-        assert changed.options == ("SPY", "GLD", "oil")
+    assert study.risk_aversion == 3.5
+    assert study.retired == ("TLT",)
+    assert study.options == ("SPY", "GLD", "oil")
     study.close()
 
 
