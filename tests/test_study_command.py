@@ -212,6 +212,25 @@ def test_what_people_see(study: Run, funds: cb.Study, monkeypatch: pytest.Monkey
     assert "risk aversion 0.5, before 2; since " in shown
 
 
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (2, r"correlation +fund-0000 +fund-0001 "),
+        (9, r"correlation +1 +2 +3 .*\n 1 fund-0000 +1\.000"),
+        (20, r"the 20 strongest of 190 correlations\n option +with +correlation"),
+    ],
+)
+def test_correlations_fit_on_the_screen(count: int, shown: str, study: Run) -> None:
+    names = [f"fund-{k:04}" for k in range(count)]
+    made = cb.Study.create("wide", names, {"feedback": "all", "risk_aversion": 1.0}, "per_unit")
+    for k in range(3):
+        made.tell_outside([1 / count] * count, [((i + 1) * (k + 2)) % 7 for i in range(count)])
+    answer = study("estimates", "wide")[1]
+    assert re.search(shown, answer)
+    assert max(map(len, answer.splitlines())) <= 120
+    assert "fund-0000 0." in study("rounds", "wide")[1]
+
+
 def test_times_are_local_for_people_and_utc_for_programs(
     study: Run, read: Read, funds: cb.Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:

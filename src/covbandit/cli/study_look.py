@@ -10,10 +10,11 @@ import typer
 
 from covbandit.cli.failures import DIFFERS
 from covbandit.cli.study_arguments import as_round
-from covbandit.cli.study_output import Written, as_weights, command, emit, local, note, say, show
+from covbandit.cli.study_output import as_weights, command, emit, local, note, say, show
 from covbandit.cli.study_play import opened, pointing_to_what_is_there
 from covbandit.cli.study_printing import (
     in_words,
+    print_correlations,
     print_frontier,
     print_round,
     print_rounds,
@@ -124,11 +125,7 @@ def estimates(name: str, store: str, as_json: bool) -> None:
     facts = zip(found.options, found.in_use, found.count, found.mean, found.width, deviations, strict=True)
     rows = [[n if used else f"{n} (retired)", *rest] for n, used, *rest in facts]
     show(["option", "count", "mean", "width", "sd"], rows, f"estimates of {name}\nwidth: {found.width_kind}", 4)
-    pairs = [
-        [option, *(Written("-" if value is None else f"{value:.3f}") for value in row)]
-        for option, row in zip(found.options, found.correlation, strict=True)
-    ]
-    show(["correlation", *found.options], pairs)
+    print_correlations(found)
 
 
 def frontier(name: str, points: int | None, store: str, as_json: bool) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich.console import Console
+
 from covbandit.cli.study_output import (
     Written,
     as_shown,
@@ -17,10 +19,11 @@ from covbandit.cli.study_output import (
     show,
     to_minutes,
 )
-from covbandit.studies import Change, Fork, Frontier, Round, StudySummary
+from covbandit.studies import Change, Fork, Frontier, Round, StudyEstimates, StudySummary
 
 _TIMES = ("once", "twice")
 _SINGLE_COLUMNS = 6  # so many options have a column each
+_PAIRS = 20  # shown of more correlations than a screen is wide
 
 
 def print_round(round_: Round, amounts: Mapping[str, object] | None = None) -> None:
@@ -165,6 +168,28 @@ def print_fork(fork: Fork, now: Mapping[str, float], study: str) -> None:
         rows,
         f"{fork.learner}\nafter {fork.rounds_replayed:,} rounds of {study}",
     )
+
+
+def print_correlations(found: StudyEstimates) -> None:
+    """Print correlations as a matrix, with numbers for long names; of very many options, the strongest pairs."""
+    names, d = found.options, len(found.options)
+    room = Console().width - max(map(len, names))
+    numbered = [f"{k + 1}" for k in range(d)]
+    if sum(max(len(name), 6) + 2 for name in names) < room - 12:
+        head, labels = list(names), list(names)
+    elif 8 * d < room - 6:
+        head, labels = numbered, [f"{k} {name}" for k, name in zip(numbered, names, strict=True)]
+    else:
+        pairs = [(names[i], names[j], found.correlation[i][j]) for i in range(d) for j in range(i)]
+        known = sorted((pair for pair in pairs if pair[2] is not None), key=lambda pair: -abs(pair[2] or 0.0))
+        rows = [[one, other, Written(f"{value:.3f}")] for one, other, value in known[:_PAIRS]]
+        show(["option", "with", "correlation"], rows, f"the {len(rows)} strongest of {len(pairs):,} correlations")
+        return
+    rows = [
+        [label, *(Written("-" if value is None else f"{value:.3f}") for value in row)]
+        for label, row in zip(labels, found.correlation, strict=True)
+    ]
+    show(["correlation", *head], rows)
 
 
 def _with_error(value: float, error: float | None) -> str:
