@@ -130,6 +130,21 @@ def test_changes_are_logged_in_order(store_url: str) -> None:
     assert study.options == ("SPY", "TLT", "GLD", "NEW")
 
 
+def test_others_see_a_change_at_once(store_url: str) -> None:
+    study = cb.Study.create("funds", OPTIONS, LEARNERS["MCEmpirical"], "per_unit", store_url)
+    play(study, 5, seed=1)
+    other = cb.Study.open("funds", store_url)
+    assert len(other.explain().options) == 3
+    study.add_option("NEW")
+    for each in (study, other):
+        assert each.explain().options == each.estimates().options == (*OPTIONS, "NEW")
+        assert each.frontier().known
+    study.retire("SPY")
+    for each in (study, other):
+        assert each.estimates().in_use == (False, True, True, True)
+        assert each.explain().weights[0] == 0.0
+
+
 @pytest.mark.parametrize("learner", ["MCEmpirical", "PairUCB", "GradientTS"])
 def test_rounds_asked_before_a_change_are_told_as_they_were_played(store: str, learner: str) -> None:
     study = started(store, learner, rounds=4)

@@ -122,6 +122,7 @@ class Ledger:
     def learner_now(self) -> Iterator[tuple[Learner, Configuration]]:
         """Give the learner, up to date; it must not be changed."""
         with self._lock, self.reading() as (connection, row):
+            self._configure(row.configuration)
             yield self._synchronised(connection, row), self._configuration
 
     def find(self, round_id: object) -> Round:
