@@ -2,12 +2,12 @@
 #
 # It listens on all addresses of the container, so the store needs a token before the first start:
 #
-#   docker run --rm -v covbandit:/data covbandit token create me --scope admin --store sqlite:////data/covbandit.db
+#   docker run --rm -v covbandit:/data covbandit token create me --scope admin
 #   docker run -d -p 127.0.0.1:8765:8765 -v covbandit:/data covbandit
 #
-# Behind a name, and with PostgreSQL (the URL holds a password: pass it as the environment's, not in the image):
+# Under a name of its own, and with PostgreSQL (the URL holds a password, so it comes from the environment):
 #
-#   docker run -d -p 8765:8765 covbandit serve --host 0.0.0.0 --allow-host studies.example.org --store "$STORE_URL"
+#   docker run -d -p 8765:8765 -e COVBANDIT_STORE covbandit serve --host 0.0.0.0 --allow-host studies.example.org
 
 FROM python:3.12-slim AS build
 WORKDIR /source
@@ -23,7 +23,8 @@ COPY --from=build /opt/covbandit /opt/covbandit
 USER covbandit
 ENV PATH=/opt/covbandit/bin:$PATH \
     PYTHONUNBUFFERED=1 \
-    NUMBA_CACHE_DIR=/home/covbandit/kernels
+    NUMBA_CACHE_DIR=/home/covbandit/kernels \
+    COVBANDIT_STORE=sqlite:////data/covbandit.db
 # Kernels are compiled here once, instead of by every container at its first ask.
 RUN covbandit warmup
 VOLUME /data
@@ -33,4 +34,4 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["python", "-c", \
   "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8765/api/v1/health', timeout=4)"]
 ENTRYPOINT ["covbandit"]
-CMD ["serve", "--host", "0.0.0.0", "--port", "8765", "--store", "sqlite:////data/covbandit.db"]
+CMD ["serve", "--host", "0.0.0.0"]

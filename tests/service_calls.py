@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +15,7 @@ import httpx
 from fastapi import FastAPI
 
 import covbandit as cb
+from commands import COMMAND
 from covbandit.service.app import create_app
 from covbandit.studies import Store, Study
 from covbandit.studies.schema import metadata
@@ -93,17 +92,14 @@ def everything(store: Store) -> dict[str, Any]:
 
 
 class Process:
-    """A service in a process of its own."""
+    """A service in a process of its own, started by its command."""
 
-    def __init__(self, store: Path | str, **arguments: Any) -> None:
-        given = {"port": 0, "log_level": "info", **arguments}
-        code = f"from covbandit.cli.serve import run; run({str(store)!r}, **{given!r})"
+    def __init__(self, store: Path, *arguments: str) -> None:
         self.child = subprocess.Popen(
-            [sys.executable, "-c", code],
+            [*COMMAND, "serve", "--store", f"sqlite:///{store}", "--port", "0", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
         self.said: list[str] = []
         assert self.child.stdout is not None

@@ -44,7 +44,7 @@ def raw(url: str, text: bytes) -> bytes:
 
 
 def test_start_limits_and_stop(tmp_path: Path) -> None:
-    with Process(tmp_path / "new.db", body_limit=1_000, allow_host=["studies.example.org"]) as process:
+    with Process(tmp_path / "new.db", "--body-limit", "1000", "--allow-host", "studies.example.org") as process:
         said = "\n".join(process.said)
         assert f"dashboard  {process.url}/" in said
         assert "new.db" in said
@@ -89,7 +89,7 @@ def check_hosts(url: str) -> None:
 
 
 def test_tokens_limits_and_ctrl_c(store: Path) -> None:
-    with Process(store, require_tokens=True, rate_limit=0.3) as process:
+    with Process(store, "--require-tokens", "--rate-limit", "0.3") as process:
         assert any("covbandit token create" in line for line in process.said)
         assert httpx.get(f"{process.url}/api/v1/studies").status_code == 401
         # Another address in a header is not believed: all of these count together.
@@ -143,7 +143,7 @@ def test_other_machines_need_tokens(store: Path, tmp_path: Path) -> None:
         serve.run(str(store), host="0.0.0.0", port=0)
     with Store(store) as opened:
         token = create_token(opened, "desk", "admin")
-    with Process(store, host="0.0.0.0") as process:
+    with Process(store, "--host", "0.0.0.0") as process:
         assert any(line.split()[:2] == ["tokens", "needed"] for line in process.said)
         port = httpx.URL(process.url).port
         here = f"http://127.0.0.1:{port}"
@@ -206,7 +206,7 @@ def test_stores_of_another_version_are_refused(tmp_path: Path, store: Path) -> N
 def test_sixteen_clients_at_once(store: Path) -> None:
     """Every client asks and tells; nobody sees an error, and every round is told exactly once."""
     each = 6
-    with Process(store, log_level="warning") as process:
+    with Process(store, "--log-level", "warning") as process:
         troubles: list[BaseException] = []
 
         def work(k: int) -> None:
@@ -259,7 +259,7 @@ def test_a_client_lives_through_a_restart(store: Path) -> None:
         first = study.ask(key="before")
         process.child.kill()
         process.child.wait()
-        with Process(store, port=port) as again:
+        with Process(store, "--port", str(port)) as again:
             assert again.url == process.url
             assert study.ask(key="before") == first
             assert study.tell(first.id, OUTCOME).status == "told"
