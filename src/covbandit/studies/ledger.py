@@ -222,7 +222,8 @@ class Ledger:
         with self._writing() as (connection, books):
             for round_id, outcome, weights in entries:
                 found = self._found(connection, round_id)
-                played, told = self._payload(found, outcome, weights)
+                with _named(found.number, len(entries) > 1):
+                    played, told = self._payload(found, outcome, weights)
                 if found.first_tell is not None:
                     self._require_same(connection, found, played, told)
                     answers.append(found)
@@ -234,7 +235,7 @@ class Ledger:
                     "first_tell": books["n_tells"],
                     "last_tell": books["n_tells"],
                     "revision": books["revision"],
-                    "late": int(found.status == "expired" or books.now > found.expires_at),
+                    "late": int(found.status == "expired" or books.now >= found.expires_at),
                 }
                 connection.execute(_KEEP_ROUND, {"study": self.study, "round_number": found.number, **told_now})
                 answers.append(FreshRow({**found._mapping, **told_now, **tell_row}))
@@ -244,17 +245,17 @@ class Ledger:
     def tell_outside(self, weights: object, outcome: object, key: str | None) -> Round:
         """Take in a round that was not asked for."""
         with self._writing() as (connection, books):
-            options = self._configuration.options
-            played = as_played(weights, options)
-            needed = [name not in self._configuration.retired for name in options]
-            told = as_told(outcome, self._learner.feedback, self.kind, played, options, needed, may_be_unknown=True)
             if key is not None:
                 found = connection.execute(_BY_KEY, {"study": self.study, "key": key}).one_or_none()
                 if found is not None:
                     if found.source != "outside":
                         raise Conflict(f"key {key!r} belongs to round {found.number}, which was asked for; tell that")
-                    self._require_same(connection, found, played, told)
+                    self._require_same(connection, found, *self._payload(found, outcome, weights))
                     return self._round(found, self._configuration)
+            options = self._configuration.options
+            played = as_played(weights, options)
+            needed = [name not in self._configuration.retired for name in options]
+            told = as_told(outcome, self._learner.feedback, self.kind, played, options, needed, may_be_unknown=True)
             number = books.add("n_rounds")
             tell_row = self._absorb(connection, books, "outside", number, played, told)
             row = outside_round(self.study, number, books["n_tells"], key, books.now, played, books["revision"])
@@ -268,7 +269,7 @@ class Ledger:
             found = self._found(connection, round_id)
             if found.first_tell is None:
                 raise Conflict(f"round {found.number} of {self.name!r} has not been told yet; tell it")
-            played, told = self._payload(found, outcome, found_played(found) if weights is None else weights)
+            played, told = self._payload(found, outcome, weights, correcting=True)
             if self._same(found, played, told):
                 return self._round(found, self._configuration)
             # A refused value is told on its own, rather than somewhere in the log.
@@ -285,13 +286,29 @@ class Ledger:
             self._keep(connection, books)
             return self._round(FreshRow({**found._mapping, **amended, **tell_row}), self._configuration)
 
-    def _payload(self, found: Any, outcome: object, weights: object) -> tuple[list[float], Listed | float]:
-        """Return the weights played and the outcome of a round as they are kept."""
+    def _payload(
+        self, found: Any, outcome: object, weights: object, correcting: bool = False
+    ) -> tuple[list[float], Listed | float]:
+        """Return the weights played and the outcome of a round as they are kept.
+
+        What is told again fits if it fitted at first, whatever was changed since.
+        """
         configuration = self._configuration
         options = configuration.options
-        asked = padded(json.loads(found.weights), len(options), None)
-        played = [w or 0.0 for w in asked] if weights is None else as_played(weights, options)
+        size, then = len(options), json.loads(found.weights)
+        asked = padded(then, size, None)
+        if weights is not None:
+            played = as_played(_stretched(weights, len(then), size, 0.0), options)
+        elif correcting:
+            played = [w or 0.0 for w in padded(found_played(found), size, 0.0)]
+        else:
+            played = [w or 0.0 for w in asked]
         needed = [w is not None and name not in configuration.retired for w, name in zip(asked, options, strict=True)]
+        before = None if found.outcome is None else json.loads(found.outcome)
+        if isinstance(before, list):  # what was unknown may stay so; whether a repetition is one is seen later
+            known = [value is not None for value in padded(before, size, None)]
+            needed = [must and correcting and had for must, had in zip(needed, known, strict=True)]
+        outcome = _stretched(outcome, len(then), size, None)
         told = as_told(
             outcome,
             self._learner.feedback,
@@ -401,7 +418,7 @@ class Ledger:
         number = _as_number(round_id)
         found = connection.execute(_ROUND, {"study": self.study, "number": number}).one_or_none()
         if found is None:
-            raise NotFound(f"study {self.name!r} has no round {number}")
+            raise NotFound(f"study {self.name!r} has no round {number}; its rounds are those that ask returned")
         if found.last_tell is not None and found.outcome is None:
             raise damaged(self.store.url, f"round {number} of {self.name!r} was told, but its outcome is missing")
         return found
@@ -443,6 +460,24 @@ class Ledger:
 
     def _round(self, found: Any, configuration: Configuration) -> Round:
         return as_round(found, self.name, self.kind, configuration.options)
+
+
+@contextmanager
+def _named(number: int, among_others: bool) -> Iterator[None]:
+    """Say which of several rounds was refused."""
+    try:
+        yield
+    except InvalidInput as error:
+        if not among_others:
+            raise
+        raise type(error)(f"round {number}: {error}; nothing was told") from None
+
+
+def _stretched(values: object, then: int, size: int, fill: float | None) -> object:
+    """Return a list that was made for the options of then as one for those of now; all else as it is."""
+    if then < size and isinstance(values, list | tuple | np.ndarray) and len(values) == then:
+        return padded(list(values), size, fill)
+    return values
 
 
 def _as_number(round_id: object) -> int:
