@@ -101,7 +101,11 @@ def test_what_a_study_needs_to_know(tmp_path: Path) -> None:
         (["SPY", "SPY", "GLD"], empirical(), "per_unit", "named twice"),
         (OPTIONS, "PairUCB", "per_unit", "learner must be"),
         (OPTIONS, {"class": "Nothing"}, "per_unit", "unknown learner class"),
-        (OPTIONS, {"class": "PairUCB", "rho": 1}, "per_unit", "learner PairUCB"),
+        (OPTIONS, {"class": "SemiBanditLearner"}, "per_unit", "unknown learner class"),
+        (OPTIONS, {"class": "PairUCB", "rho": 1}, "per_unit", "PairUCB has no argument 'rho'; it takes bonus, hold"),
+        (OPTIONS, {"class": "PairUCB"}, "per_unit", "PairUCB needs 'risk_aversion'"),
+        (OPTIONS, {"feedback": "all", "risk": 1}, "per_unit", "the recommended learner has no argument 'risk'"),
+        (OPTIONS, {"class": "OGD", "risk_aversion": 1, "n_options": 3}, "per_unit", "leave n_options out"),
         (OPTIONS, {"risk_aversion": 1}, "per_unit", "either"),
         (OPTIONS, {"class": "PairUCB", "risk_aversion": -1}, "per_unit", "must not be negative"),
     ]
@@ -278,7 +282,7 @@ def test_batches_are_told_whole_or_not_at_all(store_url: str) -> None:
     study = funds(store_url)
     first, second = study.ask(), study.ask()
     before = study.summary()
-    with pytest.raises(InvalidInput, match="missing"):
+    with pytest.raises(InvalidInput, match=r"round 2: outcome is missing for option 'TLT'.*nothing was told"):
         study.tell_many([(first.id, [0.1, 0.2, 0.3]), (second.id, {"SPY": 1.0})])
     with pytest.raises(InvalidInput, match="entry 0"):
         study.tell_many([(first.id,)])

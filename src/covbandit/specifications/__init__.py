@@ -1,6 +1,7 @@
 """Simulations described in TOML files: checked as a whole, swept over lists, found again in a folder."""
 
-from covbandit.specifications.catalogue import environment_classes, learner_classes, presets
+from covbandit.learners.catalogue import learner_classes
+from covbandit.specifications.catalogue import environment_classes, presets
 from covbandit.specifications.example import example
 from covbandit.specifications.specification import Simulation, Specification, load, loads
 from covbandit.specifications.sweep import Sweep

@@ -9,10 +9,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from covbandit import environments, learners, problems
+from covbandit import environments, problems
 from covbandit.environments import Environment
 from covbandit.errors import InvalidInput
-from covbandit.learners import Learner
 from covbandit.specifications.mistakes import did_you_mean
 
 
@@ -22,21 +21,14 @@ def presets() -> dict[str, Callable[..., Any]]:
     return {name: made for name, made in members if made.__module__ == problems.__name__ and not name.startswith("_")}
 
 
-def learner_classes() -> dict[str, type[Learner]]:
-    """Return the learners of this package, by name."""
-    return _classes(learners, Learner)
-
-
 def environment_classes() -> dict[str, type[Environment]]:
     """Return the environments of this package, by name."""
-    return _classes(environments, Environment)
-
-
-def _classes(room: Any, base: type[Any]) -> dict[str, type[Any]]:
     return {
         name: kind
-        for name in sorted(room.__all__)
-        if inspect.isclass(kind := getattr(room, name)) and issubclass(kind, base) and kind is not base
+        for name in sorted(environments.__all__)
+        if inspect.isclass(kind := getattr(environments, name))
+        and issubclass(kind, Environment)
+        and kind is not Environment
     }
 
 

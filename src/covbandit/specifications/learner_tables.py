@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from covbandit.learners import Learner
+from covbandit.learners.catalogue import learner_classes
 from covbandit.problem import Problem
 from covbandit.specifications.building import Kind, Maker
-from covbandit.specifications.catalogue import learner_classes
 from covbandit.specifications.choices import Choice, choices_of, in_words, optional
 from covbandit.specifications.locator import Path
 from covbandit.specifications.mistakes import Mistakes, as_toml

@@ -7,8 +7,9 @@ in between. Another risk aversion or a new option takes effect by telling everyt
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from covbandit import validation
 from covbandit.allocation import Allocator, allocator
 from covbandit.errors import InvalidInput, NotFound, StateFileError, Unsupported
 from covbandit.learners import Learner
+from covbandit.learners.catalogue import learner_classes
 from covbandit.learners.files import class_name, known_classes, lively, plain
 
 LONGEST_NAME = 200
@@ -198,25 +200,31 @@ def described_learner(names: tuple[str, ...], description: Mapping[str, Any]) ->
             'learner needs either "class" (a learner\'s name) or "feedback" ("all", "chosen" or "total", '
             f"for the recommended learner), got {sorted(given)}"
         )
-    if "feedback" in given:
-        feedback = given.pop("feedback")
-        return _called("allocator", lambda: allocator(list(names), feedback, **given)).learner  # type: ignore[no-any-return]
-    name = given.pop("class")
-    own = {key: kind for key, kind in known_classes().items() if ":" not in key and key != "Learner"}
-    if not isinstance(name, str) or name not in own:
-        raise InvalidInput(f"unknown learner class {name!r}; known are {', '.join(sorted(own))}")
     for key in ("options", "n_options"):
         if key in given:
             raise InvalidInput(f"learner: leave {key} out, the study names its options")
-    made: Learner = _called(name, lambda: own[name](n_options=len(names), options=names, **given))
-    return made
+    if "feedback" in given:
+        _require_known(allocator, "the recommended learner", given)
+        return allocator(list(names), **given).learner
+    name = given.pop("class")
+    known = learner_classes()
+    if not isinstance(name, str) or name not in known:
+        raise InvalidInput(f"unknown learner class {name!r}; known are {', '.join(known)}")
+    _require_known(known[name], name, given)
+    return known[name](n_options=len(names), options=names, **given)
 
 
-def _called(name: str, make: Any) -> Any:
-    try:
-        return make()
-    except TypeError as error:
-        raise InvalidInput(f"learner {name}: {error}") from None
+def _require_known(make: Callable[..., Any], name: str, given: Mapping[str, Any]) -> None:
+    """Refuse arguments that are not known, and say which are missing."""
+    parameters = {key: each for key, each in signature(make).parameters.items() if key not in ("options", "n_options")}
+    unknown = [key for key in given if key not in parameters]
+    if unknown:
+        raise InvalidInput(
+            f"learner: {name} has no argument {_listed(unknown)}; it takes {', '.join(sorted(parameters))}"
+        )
+    missing = [key for key, each in parameters.items() if each.default is each.empty and key not in given]
+    if missing:
+        raise InvalidInput(f"learner: {name} needs {_listed(missing)}")
 
 
 def as_option_names(options: object) -> tuple[str, ...]:

@@ -37,13 +37,17 @@ def verify(connection: Connection, row: Row[Any], progress: Progress | None = No
     same_versions = json.loads(stored.versions) == [versions()]
     ok = exact or (not same_versions and difference <= TOLERANCE)
     if exact:
-        message = f"{n:,} rounds told again give the stored state bit for bit"
+        message = f"{_rounds(n)} told again give the stored state bit for bit"
     elif ok:
-        message = f"{n:,} rounds told again give the stored state within {difference:.1e}; other versions computed it"
+        message = f"{_rounds(n)} told again give the stored state within {difference:.1e}; other versions computed it"
     else:
         allowed = "0, since the same versions computed both" if same_versions else f"{TOLERANCE:g}"
         message = f"the stored state differs from the log by {difference:.1e}, allowed is {allowed}"
     return Verification(ok, exact, difference, n, message)
+
+
+def _rounds(n: int) -> str:
+    return f"{n:,} round{'' if n == 1 else 's'}"
 
 
 def _difference(state: bytes, learner: Learner) -> tuple[float, bool]:
