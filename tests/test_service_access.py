@@ -185,6 +185,13 @@ def test_only_known_host_names_are_served(store: Store, host: str, allowed: bool
                 assert "content-security-policy" in found.headers
 
 
+def test_the_address_that_was_connected_to_is_known(store: Store) -> None:
+    with calling(store) as http:
+        assert http.get("http://192.0.2.7/api/v1/health").status_code == 200
+        assert http.get("http://192.0.2.7/api/v1/health", headers={"Host": "192.0.2.8"}).status_code == 400
+        assert http.get("http://[2001:db8::7]/api/v1/health").status_code == 200
+
+
 def test_two_host_names_are_none(store: Store) -> None:
     with calling(store) as http:
         found = http.get("/api/v1/health", headers=[("Host", "localhost"), ("Host", "evil.example")])

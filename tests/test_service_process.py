@@ -145,8 +145,10 @@ def test_other_machines_need_tokens(store: Path, tmp_path: Path) -> None:
         token = create_token(opened, "desk", "admin")
     with Process(store, "--host", "0.0.0.0") as process:
         assert any(line.split()[:2] == ["tokens", "needed"] for line in process.said)
-        port = httpx.URL(process.url).port
-        here = f"http://127.0.0.1:{port}"
+        assert any("--allow-host" in line for line in process.said)
+        here = process.url
+        assert here.startswith("http://127.0.0.1:")
+        assert httpx.get(f"{here}/api/v1/health", headers={"Host": "0.0.0.0"}).status_code == 400
         assert httpx.get(f"{here}/api/v1/studies").status_code == 401
         with Client(here, token) as client:
             assert [study.name for study in client.studies()] == ["funds"]

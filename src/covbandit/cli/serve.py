@@ -15,6 +15,9 @@ DEFAULT_PORT = 8765
 DEFAULT_BODY_LIMIT = 1 << 20
 DEFAULT_LOG_LEVEL = "info"
 
+# Hosts that stand for every address of this machine, and where a browser on it finds the service then.
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]", "": "127.0.0.1"}
+
 
 def run(
     store: str,
@@ -71,26 +74,29 @@ def run(
         listening = server.listen(host, port)
         app = create_app(
             opened,
-            host_names=(host, *allow_host),
+            host_names=(*allow_host, *(() if host in _EVERYWHERE else (host,))),
             require_tokens=require_tokens or not here,
             rate_limit=rate_limit,
             body_limit=body_limit,
         )
-        shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
+        shown = _EVERYWHERE.get(host, f"[{host}]" if ":" in host and not host.startswith("[") else host)
         address = f"http://{shown}:{listening.getsockname()[1]}"
         needed = has_tokens or require_tokens or not here
-        server.run(app, listening, lambda: _announce(address, opened.url, needed, has_tokens))
+        names = ", ".join(allow_host) or "none (--allow-host NAME adds one)"
+        others = f"all addresses of this machine; other names: {names}" if host in _EVERYWHERE else ""
+        server.run(app, listening, lambda: _announce(address, others, opened.url, needed, has_tokens))
         app.state.service.close()  # also when requests were still running as the time to finish was over
     Console(stderr=True).print("stopped; every request that was answered is in the store", highlight=False)
 
 
-def _announce(address: str, store: str, needed: bool, has_tokens: bool) -> None:
+def _announce(address: str, others: str, store: str, needed: bool, has_tokens: bool) -> None:
     tokens = "needed" if needed else "not needed; only this machine can connect"
     if needed and not has_tokens:
         tokens += f"; create one: covbandit token create LABEL --scope admin --store '{store}'"
     lines = (
         ("dashboard", f"{address}/"),
         ("API", f"{address}/api/v1 (described by {address}/api/v1/openapi.json)"),
+        *([("listens on", others)] if others else []),
         ("store", store),
         ("tokens", tokens),
         ("stop", "Ctrl-C; requests in flight finish"),
