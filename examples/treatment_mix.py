@@ -10,6 +10,7 @@ of people belongs to clinicians, and experiments with it to approved protocols.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,8 +29,9 @@ COVARIANCE = np.array([[16.0, 9.6, 2.4], [9.6, 64.0, 0.0], [2.4, 0.0, 9.0]])
 @contextmanager
 def serving(store: str) -> Iterator[str]:
     """Run the service on a free port of this machine; give its address."""
-    command = [sys.executable, "-m", "covbandit.cli", "serve", "--store", store, "--port", "0", "--log-level", "error"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    command = [sys.executable, "-m", "covbandit.cli", "serve", "--port", "0", "--log-level", "error"]
+    place = {**os.environ, "COVBANDIT_STORE": store}  # not in the command, where others would see a password
+    with subprocess.Popen(command, env=place, stdout=subprocess.PIPE, text=True) as server:
         try:
             said = "".join(server.stdout.readline() for _ in range(2)).split()  # it says where as soon as it listens
             if not said:
