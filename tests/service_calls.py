@@ -94,9 +94,9 @@ def everything(store: Store) -> dict[str, Any]:
 class Process:
     """A service in a process of its own, started by its command."""
 
-    def __init__(self, store: Path, *arguments: str) -> None:
+    def __init__(self, store: Path | str, *arguments: str) -> None:
         self.child = subprocess.Popen(
-            [*COMMAND, "serve", "--store", f"sqlite:///{store}", "--port", "0", *arguments],
+            [*COMMAND, "serve", "--store", str(store), "--port", "0", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -10,11 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
+from covbandit.errors import InvalidInput, NotFound
 from covbandit.service.access import Doorkeeper
 from covbandit.service.limits import RateLimit
 from covbandit.service.metrics import Metrics
 from covbandit.service.together import TellsTogether
 from covbandit.studies import Store, Study
+from covbandit.studies.configuration import as_name
 
 T = TypeVar("T")
 
@@ -90,6 +92,10 @@ class Service:
             if found is not None:
                 self._studies.move_to_end(name)
                 return found
+        try:
+            as_name(name, "study name", in_address=True)
+        except InvalidInput:  # databases refuse some of what no study can be called
+            raise NotFound(f"there is no study {name!r}, and none can be called so") from None
         return self.keep(Study.open(name, store=self.store))
 
     def keep(self, study: Study) -> Study:
