@@ -58,6 +58,13 @@ def test_what_is_not_there_is_named_with_what_is(store_url: str) -> None:
         cb.Study.open("funds", store_url).tell(7, [0.0, 0.0, 0.0])
 
 
+def test_names_that_nothing_can_have_are_not_found(store_url: str) -> None:
+    funds(store_url)
+    for name in ("a\x00b", "\ud800", "", 7, None):
+        with pytest.raises(NotFound, match="there is no study"):
+            cb.Study.open(name, store_url)  # type: ignore[arg-type]
+
+
 def test_opening_makes_no_store(tmp_path: Path) -> None:
     missing = tmp_path / "none.db"
     with pytest.raises(NotFound, match="there is no store"):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, func, insert, literal_column, or_, select, update
 
 from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError
 from covbandit.learners import Learner
@@ -35,6 +35,8 @@ Entry = tuple[int, Any, Any]
 OWN_LEASE = object()
 """Stands for a lease that is not given: the study's own holds."""
 
+IS_OPEN = rounds.c.status == literal_column("'open'")  # not a parameter: see the indices in the schema
+
 _STUDY = select(studies).where(studies.c.id == bindparam("study"))
 _STATE = select(states.c.state, states.c.versions).where(states.c.study_id == bindparam("study"))
 _WITH_TELL = select(rounds, tells.c.played, tells.c.outcome, tells.c.told_at).join_from(
@@ -45,7 +47,7 @@ _BY_KEY = _WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.key
 _OPEN_OF_CLIENT = (
     _WITH_TELL.where(
         rounds.c.study_id == bindparam("study"),
-        rounds.c.status == "open",
+        IS_OPEN,
         rounds.c.client == bindparam("client"),
         rounds.c.key.is_(None),
         rounds.c.expires_at > bindparam("now"),
@@ -137,9 +139,9 @@ class Ledger:
         if status == "told":
             wanted = wanted.where(rounds.c.status == "told")
         elif status == "open":
-            wanted = wanted.where(rounds.c.status == "open", rounds.c.expires_at > now)
+            wanted = wanted.where(IS_OPEN, rounds.c.expires_at > now)
         elif status == "expired":
-            ended = and_(rounds.c.status == "open", rounds.c.expires_at <= now)
+            ended = and_(IS_OPEN, rounds.c.expires_at <= now)
             wanted = wanted.where(or_(rounds.c.status == "expired", ended))
         with self.reading() as (connection, row):
             found = connection.execute(wanted, {"study": self.study, "after": after}).all()
@@ -204,7 +206,7 @@ class Ledger:
         """Mark the open rounds whose lease has ended: they are no longer outstanding."""
         if books.now < books["next_expiry"]:
             return
-        still = (rounds.c.study_id == self.study, rounds.c.status == "open")
+        still = (rounds.c.study_id == self.study, IS_OPEN)
         ended = connection.execute(
             update(rounds)
             .where(*still, rounds.c.expires_at <= books.now)

@@ -28,7 +28,6 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    UniqueConstraint,
     text,
 )
 
@@ -38,7 +37,11 @@ SCHEMA = "0002"
 metadata = MetaData()
 
 _ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by itself only under this type
+# Small indices of the few rounds that are looked for, so that history costs nothing. A query must name these conditions
+# literally, or a database does not see that the index holds all that is wanted.
 _OPEN = text("status = 'open'")
+_KEYED = text("key IS NOT NULL")
+_ASKED = text("status = 'open' AND key IS NULL")
 
 studies = Table(
     "studies",
@@ -86,10 +89,10 @@ rounds = Table(
     Column("last_tell", BigInteger),  # of tells: the outcome that counts
     Column("amendments", Integer, nullable=False),
     Column("late", Integer, nullable=False),
-    UniqueConstraint("study_id", "key", name="rounds_by_key"),
     Index("rounds_by_revision", "study_id", "revision"),
+    Index("rounds_by_key", "study_id", "key", unique=True, sqlite_where=_KEYED, postgresql_where=_KEYED),
     Index("rounds_open", "study_id", "expires_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
-    Index("rounds_of_client", "study_id", "client", sqlite_where=_OPEN, postgresql_where=_OPEN),
+    Index("rounds_of_client", "study_id", "client", "expires_at", sqlite_where=_ASKED, postgresql_where=_ASKED),
 )
 
 tells = Table(

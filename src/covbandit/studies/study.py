@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, select
 
 from covbandit import validation
 from covbandit.allocation import Allocator, ByName
@@ -390,8 +390,8 @@ class Study:
         """Return the course of the study: weights, rewards and risk over the told rounds."""
         with self._course_lock, self._ledger.reading() as (connection, row):
             configuration = Configuration.from_text(row.configuration)
-            # What was read before holds as long as nothing was corrected.
-            basis = (connection.execute(_corrections(self._ledger.study)).scalar(), configuration.options)
+            # What was read before holds as long as nothing was corrected: corrections are tells without a new round.
+            basis = (row.n_tells - row.n_told, configuration.options)
             if self._course[0] != basis:
                 self._course = (basis, Course())
             course = self._course[1]
@@ -489,10 +489,6 @@ class Study:
         ]
 
 
-def _corrections(study: int) -> Any:
-    return select(func.max(tells.c.number)).where(tells.c.study_id == study, tells.c.kind == "amended")
-
-
 def _opened(store: StoreLike, create: bool = False) -> tuple[Store, bool]:
     """Return the store, and whether it was opened here."""
     if isinstance(store, Store):
@@ -502,7 +498,9 @@ def _opened(store: StoreLike, create: bool = False) -> tuple[Store, bool]:
 
 def _ledger(store: Store, name: object) -> Ledger:
     with store.read() as connection:
-        row = connection.execute(select(studies).where(studies.c.name == str(name))).one_or_none()
+        row = None
+        if isinstance(name, str) and name.isprintable():  # others cannot have been given, nor always be looked for
+            row = connection.execute(select(studies).where(studies.c.name == name)).one_or_none()
         if row is None:
             known = connection.execute(select(studies.c.name).order_by(studies.c.name).limit(10)).scalars().all()
             there = ", ".join(map(repr, known)) or "none"

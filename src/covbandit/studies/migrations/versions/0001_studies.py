@@ -56,12 +56,21 @@ def upgrade() -> None:
         sa.Column("last_tell", sa.BigInteger),
         sa.Column("amendments", sa.Integer, nullable=False),
         sa.Column("late", sa.Integer, nullable=False),
-        sa.UniqueConstraint("study_id", "key", name="rounds_by_key"),
     )
     op.create_index("rounds_by_revision", "rounds", ["study_id", "revision"])
-    still_open = sa.text("status = 'open'")
-    for name, column in (("rounds_open", "expires_at"), ("rounds_of_client", "client")):
-        op.create_index(name, "rounds", ["study_id", column], sqlite_where=still_open, postgresql_where=still_open)
+    for name, columns, where in (
+        ("rounds_by_key", ["key"], "key IS NOT NULL"),
+        ("rounds_open", ["expires_at"], "status = 'open'"),
+        ("rounds_of_client", ["client", "expires_at"], "status = 'open' AND key IS NULL"),
+    ):
+        op.create_index(
+            name,
+            "rounds",
+            ["study_id", *columns],
+            unique=name == "rounds_by_key",
+            sqlite_where=sa.text(where),
+            postgresql_where=sa.text(where),
+        )
     op.create_table(
         "tells",
         _study(),
