@@ -20,6 +20,13 @@ from typing import Any
 
 OPTIONS = ("north", "east", "south")
 
+
+def in_memory(folder: Path) -> Path:
+    """Return a folder whose files need no disk, if there is one: for tests in which durability is not the matter."""
+    memory = Path("/dev/shm")
+    return memory if os.access(memory, os.W_OK) else folder
+
+
 # Programs -------------------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -10,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import make_url
 
 import covbandit as cb
 from covbandit.studies import Round, Study
-from study_workers import OPTIONS, Nursery, entries, is_corrected, outcome_of
+from stores import KINDS, sqlite_url
+from study_workers import OPTIONS, Nursery, entries, in_memory, is_corrected, outcome_of
 
 KILLS = 25  # on each kind of store
 
@@ -116,9 +119,21 @@ def test_nothing_acknowledged_is_lost_or_counted_twice_when_processes_are_killed
     study.close()
 
 
-@pytest.mark.parametrize("learner_class", [cb.MCEmpirical])
-def test_eight_processes_share_a_study(learner_class: type[cb.Learner], store_url: str, nursery: Nursery) -> None:
-    learner = learner_class(n_options=3, risk_aversion=1.0)
+@pytest.fixture(params=KINDS)
+def quick_store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Return the URL of an empty store that does not wait for its disk: the order of events matters here."""
+    if request.param == "sqlite":
+        with tempfile.TemporaryDirectory(dir=in_memory(tmp_path)) as folder:
+            yield sqlite_url(Path(folder))
+    else:
+        url = make_url(request.getfixturevalue("postgres_url"))
+        url = url.update_query_dict({"options": "-c synchronous_commit=off"})
+        yield url.render_as_string(hide_password=False)
+
+
+def test_eight_processes_share_a_study(quick_store_url: str, nursery: Nursery) -> None:
+    store_url = quick_store_url
+    learner = cb.MCEmpirical(n_options=3, risk_aversion=1.0)
     study = cb.Study.create("shared", OPTIONS, learner, outcome="per_unit", store=store_url)
     clients = [f"client {k}" for k in range(8)]
     processes = [

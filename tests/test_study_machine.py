@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,6 +33,7 @@ from covbandit.studies import Round, Store, Study, ledger, rows
 from covbandit.studies.log import tell
 from covbandit.studies.schema import changes, rounds, states, studies, tells
 from stores import sqlite_url
+from study_workers import in_memory
 
 LEARNERS: dict[str, Callable[..., cb.Learner]] = {
     "all": cb.MCEmpirical,
@@ -664,12 +664,6 @@ class Use(RuleBasedStateMachine):
         finally:
             for patch in self.patches:
                 patch.stop()
-
-
-def in_memory(folder: Path) -> Path:
-    """Return a folder whose files need no disk, if there is one: what durability costs is not the matter here."""
-    memory = Path("/dev/shm")
-    return memory if os.access(memory, os.W_OK) else folder
 
 
 @pytest.mark.parametrize(("kind", "examples"), [("sqlite", 80), ("postgresql", 6)])
