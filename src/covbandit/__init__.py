@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from covbandit.risk import RiskPath as RiskPath
     from covbandit.risk import choose_risk_aversion as choose_risk_aversion
     from covbandit.risk import risk_path as risk_path
+    from covbandit.service.client import Client as Client
     from covbandit.simulation import ReplayResult as ReplayResult
     from covbandit.simulation import SimulationResult as SimulationResult
     from covbandit.simulation import dask_workers as dask_workers
-    from covbandit.service.client import Client as Client
     from covbandit.simulation import simulate as simulate
     from covbandit.studies import Round as Round
     from covbandit.studies import Study as Study

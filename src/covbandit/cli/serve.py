@@ -64,7 +64,8 @@ def run(
     server.log_to_standard_error(log_level)
     with Store(store, create=True) as opened:
         here = is_loopback(host)
-        has_tokens = bool(valid_tokens(opened))
+        valid, wanted = valid_tokens(opened)
+        has_tokens = bool(valid)
         if not here and not has_tokens:
             raise InvalidInput(
                 f"host {host} can be reached from other machines, and the store has no valid token that would keep "
@@ -81,7 +82,7 @@ def run(
         )
         shown = _EVERYWHERE.get(host, f"[{host}]" if ":" in host and not host.startswith("[") else host)
         address = f"http://{shown}:{listening.getsockname()[1]}"
-        needed = has_tokens or require_tokens or not here
+        needed = wanted or require_tokens or not here
         names = ", ".join(allow_host) or "none (--allow-host NAME adds one)"
         others = f"all addresses of this machine; other names: {names}" if host in _EVERYWHERE else ""
         server.run(app, listening, lambda: _announce(address, others, opened.url, needed, has_tokens))

@@ -50,7 +50,7 @@ def serve(
 
     `covbandit serve --host 0.0.0.0 --allow-host studies.example.org`
 
-    In Python: `cb.Client("http://127.0.0.1:8765").study("funds").ask()`.
+    In Python: `cb.Client("http://127.0.0.1:8765").open("funds").ask()`.
     """
     from covbandit.cli.serve import run
 

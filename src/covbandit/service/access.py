@@ -68,6 +68,7 @@ class Doorkeeper:
         self._clock = clock
         self._lock = threading.Lock()
         self._valid: dict[str, tuple[str, str]] = {}
+        self._wanted = False
         self._until = float("-inf")
 
     @property
@@ -87,13 +88,13 @@ class Doorkeeper:
             if self._clock() < self._until:
                 return
             begun = self._clock()
-            self._valid = valid_tokens(self._store)
+            self._valid, self._wanted = valid_tokens(self._store)
             self._until = begun + self._remember
 
     @property
     def wants_tokens(self) -> bool:
-        """Whether a token is needed: always if required, otherwise as soon as the store has a valid one."""
-        return self._required or bool(self._valid)
+        """Whether a token is needed: always if required, otherwise from the first one on that the store has had."""
+        return self._required or self._wanted
 
     def admit(self, authorization: bytes | None) -> Visitor:
         """Return who sends this header.

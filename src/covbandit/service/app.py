@@ -49,7 +49,7 @@ def create_app(
         Names under which the service may be addressed, besides ``localhost``, ``127.0.0.1``, ``[::1]`` and the address
         that was connected to. Anything else in the header Host is refused.
     require_tokens : bool
-        Want tokens even while the store has none. As soon as it has a valid one they are wanted anyway.
+        Want tokens even while the store has none. Once it has had one they are wanted anyway.
     rate_limit : float, optional
         Requests a second for each token or address, with bursts of ten seconds' worth; 0 for no limit. By default 500,
         except for whoever comes from the same machine while no tokens are needed.

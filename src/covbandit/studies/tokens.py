@@ -145,16 +145,17 @@ def check_token(store: Store, text: str) -> str:
     Unauthorized
         If it is unknown, revoked or mistyped; the message does not say which.
     """
-    return match_token(valid_tokens(store), text)[1]
+    return match_token(valid_tokens(store)[0], text)[1]
 
 
-def valid_tokens(store: Store) -> dict[str, tuple[str, str]]:
-    """Return hash and scope of all tokens that are not revoked, by id."""
+def valid_tokens(store: Store) -> tuple[dict[str, tuple[str, str]], bool]:
+    """Return hash and scope of all tokens that are not revoked, by id; and whether there ever was one.
+
+    A store that had a token wants one for ever: revoking the last one must close a service, not open it.
+    """
     with store.read() as connection:
-        rows = connection.execute(
-            select(table.c.id, table.c.hash, table.c.scope).where(table.c.revoked_at.is_(None))
-        ).all()
-    return {row.id: (row.hash, row.scope) for row in rows}
+        rows = connection.execute(select(table.c.id, table.c.hash, table.c.scope, table.c.revoked_at)).all()
+    return {row.id: (row.hash, row.scope) for row in rows if row.revoked_at is None}, bool(rows)
 
 
 def match_token(valid: Mapping[str, tuple[str, str]], text: str) -> tuple[str, str]:
