@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -294,6 +295,18 @@ def test_a_store_of_an_older_version_is_upgraded_with_everything_in_it(fixture: 
         assert full.round(3).outcome == {"Süd": 9.0, "Nord": -1.0, 'Ost\'s "best"': 0.125}
         assert full.ask(key="2026-W46").client == "patient"
         assert [each.kind for each in full.changes()] == ["created", "risk_aversion", "added", "retired"]
+
+
+def test_the_command_in_the_refusal_upgrades_the_store(
+    tmp_path: Path, command_line: Callable[..., tuple[int, str, str]]
+) -> None:
+    file = restored(FIXTURES[0], tmp_path / "it's mine.db")
+    code, _, refusal = command_line("study", "list", "--store", str(file))
+    assert code != 0
+    command = shlex.split(" ".join(refusal.split()).partition("upgrade it: ")[2])
+    assert command[:3] == ["covbandit", "study", "upgrade"]
+    assert command_line(*command[1:])[0] == 0
+    assert command_line("study", "verify", "campaign", "--store", str(file))[0] == 0
 
 
 def go_on(study: Study) -> None:

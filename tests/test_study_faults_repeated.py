@@ -1,0 +1,72 @@
+"""What is told again is known again, whatever was changed since it was told first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import covbandit as cb
+from covbandit.errors import Conflict, InvalidInput
+from covbandit.studies import Study
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    found = Study.create("funds", ["SPY", "TLT", "GLD"], cb.LinearFI(n_options=3), "per_unit", tmp_path / "s.db")
+    for k in range(4):
+        found.tell(found.ask().id, [k % 2, 1.0, 2.0])
+    return found
+
+
+def test_a_tell_without_an_option_that_was_retired_then(study: Study) -> None:
+    asked = study.ask("me")
+    assert asked.weights["SPY"] == 0.0
+    study.retire("SPY")
+    told = study.tell(asked.id, {"TLT": 1.0, "GLD": 2.0})
+    study.restore("SPY")
+    revision = study.revision
+    assert study.tell(asked.id, {"TLT": 1.0, "GLD": 2.0}) == told
+    assert study.tell(asked.id, [None, 1.0, 2.0]) == told
+    with pytest.raises(Conflict):
+        study.tell(asked.id, {"SPY": 1.0, "TLT": 1.0, "GLD": 2.0})
+    assert study.revision == revision
+    assert study.amend(asked.id, {"TLT": 1.5, "GLD": 2.0}).amendments == 1
+    assert study.amend(asked.id, {"SPY": 0.5, "TLT": 1.5, "GLD": 2.0}).amendments == 2
+    with pytest.raises(InvalidInput, match="outcome is missing for option 'SPY'"):
+        study.amend(asked.id, {"TLT": 1.25, "GLD": 2.0})  # what was known stays known
+    assert study.tell(asked.id, {"TLT": 1.0, "GLD": 2.0}).amendments == 2  # as it was told first
+    assert study.verify().exact
+    study.close()
+
+
+def test_lists_from_before_an_option_was_added(study: Study) -> None:
+    asked = study.ask("me")
+    study.tell_outside([0.5, 0.5, 0.0], [1.0, 2.0, 3.0], key="history")
+    study.add_option("BTC")
+    revision = study.revision
+    assert study.tell(1, [0, 1.0, 2.0]).id == 1
+    assert study.tell(1, (0, 1.0, 2.0), list(study.round(1).weights.values())).id == 1
+    assert study.tell_outside([0.5, 0.5, 0.0], [1.0, 2.0, 3.0], key="history").id == 6
+    assert study.tell_outside({"SPY": 0.5, "TLT": 0.5}, {"SPY": 1.0, "TLT": 2.0, "GLD": 3.0}, key="history").id == 6
+    assert study.revision == revision
+    assert study.tell(asked.id, [0.5, 0.25, 1.0]).outcome == {"SPY": 0.5, "TLT": 0.25, "GLD": 1.0}
+    assert study.amend(1, [0.25, 1.0, 2.0]).outcome == {"SPY": 0.25, "TLT": 1.0, "GLD": 2.0}
+    assert study.amend(2, {"SPY": 0.25, "TLT": 1.0, "GLD": 2.0}, [0.0, 0.0, 1.0]).amendments == 1
+    for wrong in ([1.0, 2.0], [1.0] * 5):
+        with pytest.raises(InvalidInput, match="must have 4 entries"):
+            study.tell(asked.id, wrong)
+    new = study.ask("me")
+    with pytest.raises(InvalidInput, match="must have 4 entries"):
+        study.tell(new.id, [1.0, 2.0, 3.0])
+    assert study.verify().exact
+    study.close()
+
+
+def test_a_round_told_at_the_moment_its_lease_ends_is_late(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = study.ask("me", lease=60)
+    assert asked.expires is not None
+    monkeypatch.setattr("time.time", asked.expires.timestamp)
+    assert study.round(asked.id).status == "expired"
+    assert study.tell(asked.id, [1.0, 1.0, 1.0]).late
+    study.close()
