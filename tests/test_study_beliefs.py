@@ -131,6 +131,10 @@ def test_the_history_adds_up(studies: Any, feedback: str) -> None:
     assert thin.points == 7
     assert (thin.round[0], thin.round[-1], thin.told) == (1, 60, 60)
     assert thin.cumulative_reward[-1] == found.cumulative_reward[-1]
+    assert thin.place == (1, 11, 21, 31, 40, 50, 60)
+    assert (set(found.source), found.asked) == ({"asked"}, 60)
+    assert found.asked_cumulative_reward == found.cumulative_reward
+    assert found.asked_equal_weights_risk == found.equal_weights_risk
     assert History.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
@@ -144,6 +148,28 @@ def test_the_history_follows_tells_and_corrections(store_url: str) -> None:
     assert study.history().cumulative_reward[-1] == pytest.approx(before + 2)
     cb.Study.open("all", store_url).amend(asked.id, [3.0, 3.0, 3.0])
     assert study.history().cumulative_reward[-1] == pytest.approx(before + 3)
+
+
+def test_rounds_from_outside_are_told_apart_in_the_history(store_url: str) -> None:
+    study, weights, drawn = played(store_url, "all", rounds=5)
+    earned, equal = (weights * drawn).sum(axis=1), drawn.mean(axis=1)
+    for _ in range(20):
+        study.tell_outside({"SPY": 1.0}, [100.0, -100.0, 0.0])
+    late = study.ask()
+    study.tell_outside({"TLT": 1.0}, [100.0, -100.0, 0.0])
+    study.tell(late.id, [1.0, 2.0, 6.0])
+    earned, equal = np.append(earned, np.array(list(late.weights.values())) @ [1, 2, 6]), np.append(equal, 3.0)
+    found = study.history()
+    assert found.source == ("asked",) * 5 + ("outside",) * 21 + ("asked",)
+    assert (found.told, found.asked) == (27, 6)
+    assert (found.place, found.round[-2:]) == (tuple(range(1, 28)), (27, 26))
+    for thin in (found, study.history(points=4)):
+        assert thin.asked_cumulative_reward[-1] == pytest.approx(earned.sum())
+        assert thin.asked_cumulative_reward[-2] == pytest.approx(earned[:5].sum())
+        assert thin.asked_risk[-1] == pytest.approx(earned.std(ddof=1))
+        assert thin.asked_equal_weights_cumulative_reward[-1] == pytest.approx(equal.sum())
+        assert thin.asked_equal_weights_risk[-1] == pytest.approx(equal.std(ddof=1))
+    assert History.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
 # Export ---------------------------------------------------------------------------------------------------------------

@@ -301,6 +301,8 @@ class HistoryAnswer(_Answer):
     model_config = _example(
         {
             "round": [1, 2],
+            "place": [1, 2],
+            "source": ["outside", "asked"],
             "told_at": ["2026-11-16T08:00:00.000000Z", "2026-11-17T08:00:00.000000Z"],
             "weights": {"SPY": [0.5, 0.6], "TLT": [0.5, 0.4]},
             "reward": [0.004, 0.002],
@@ -308,11 +310,18 @@ class HistoryAnswer(_Answer):
             "risk": [None, 0.001],
             "equal_weights_cumulative_reward": [0.004, 0.005],
             "equal_weights_risk": [None, 0.0012],
+            "asked_cumulative_reward": [0.0, 0.002],
+            "asked_risk": [None, None],
+            "asked_equal_weights_cumulative_reward": [0.0, 0.001],
+            "asked_equal_weights_risk": [None, None],
             "told": 2,
+            "asked": 1,
             "points": 2,
         }
     )
     round: list[int]
+    place: list[int] = Field(description="Where each stands in the order of telling, from 1.")
+    source: list[Literal["asked", "outside"]]
     told_at: list[datetime]
     weights: dict[str, Numbers]
     reward: Numbers
@@ -320,7 +329,12 @@ class HistoryAnswer(_Answer):
     risk: Numbers = Field(description="Running standard deviation of the reward.")
     equal_weights_cumulative_reward: Numbers | None = Field(description="Known under full information only.")
     equal_weights_risk: Numbers | None
+    asked_cumulative_reward: Numbers = Field(description="As above, over the rounds that the study had proposed.")
+    asked_risk: Numbers
+    asked_equal_weights_cumulative_reward: Numbers | None
+    asked_equal_weights_risk: Numbers | None
     told: int
+    asked: int = Field(description="Told rounds that the study had proposed.")
     points: int
 
 

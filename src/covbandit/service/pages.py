@@ -54,6 +54,7 @@ def read_pages(folder: Path = FOLDER) -> dict[str, Page]:
         pages[f"/dashboard/{file.relative_to(folder).as_posix()}"] = Page(
             content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         )
-    if "/dashboard/index.html" in pages:
-        pages["/"] = pages["/dashboard/"] = pages["/dashboard/index.html"]
+    page = pages.pop("/dashboard/index.html", None)  # from there it would not find its files
+    if page is not None:
+        pages["/"] = page
     return pages

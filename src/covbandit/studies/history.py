@@ -26,6 +26,10 @@ class History:
     ----------
     round : tuple of int
         The rounds' numbers.
+    place : tuple of int
+        Where each stands in the order of telling, from 1.
+    source : tuple of {"asked", "outside"}
+        Whether the study had proposed the round or it was told from outside.
     told_at : tuple of datetime
         When each was told.
     weights : dict
@@ -36,13 +40,19 @@ class History:
         The standard deviation of the rewards so far; None before the second.
     equal_weights_cumulative_reward, equal_weights_risk : tuple or None
         The same had the options seen had equal weights. That can be known under full information only.
+    asked_cumulative_reward, asked_risk, asked_equal_weights_cumulative_reward, asked_equal_weights_risk : tuple or None
+        The same four over the asked rounds alone: what the study has to answer for.
     told : int
         All told rounds.
+    asked : int
+        Those of them that the study had proposed.
     points : int
         How many are shown.
     """
 
     round: tuple[int, ...]
+    place: tuple[int, ...]
+    source: tuple[str, ...]
     told_at: tuple[datetime, ...]
     weights: dict[str, tuple[float, ...]]
     reward: tuple[float, ...]
@@ -50,7 +60,12 @@ class History:
     risk: tuple[float | None, ...]
     equal_weights_cumulative_reward: tuple[float, ...] | None
     equal_weights_risk: tuple[float | None, ...] | None
+    asked_cumulative_reward: tuple[float, ...]
+    asked_risk: tuple[float | None, ...]
+    asked_equal_weights_cumulative_reward: tuple[float, ...] | None
+    asked_equal_weights_risk: tuple[float | None, ...] | None
     told: int
+    asked: int
     points: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,6 +96,7 @@ class Course:
     def __init__(self) -> None:
         self.last = 0  # number of the last tell taken in
         self._rounds: list[int] = []
+        self._sources: list[str] = []
         self._times: list[float] = []
         self._weights: list[F64] = []
         self._rewards: list[float] = []
@@ -92,6 +108,7 @@ class Course:
             rewards = each.rewards(kind)
             self.last = each.number
             self._rounds.append(each.round)
+            self._sources.append(each.source)
             self._times.append(each.told_at)
             self._weights.append(each.played)
             self._rewards.append(realised(rewards, each.played))
@@ -102,30 +119,41 @@ class Course:
         points = validation.as_count(points, "points", 2)
         n = len(self._rounds)
         shown = np.unique(np.linspace(0, n - 1, min(n, points)).round().astype(int)) if n else np.array([], dtype=int)
-        rewards = np.array(self._rewards)
+        rewards, equal = np.array(self._rewards), np.array(self._equal)
+        asked = np.array(self._sources, dtype=object) == "asked"
+        counted = np.cumsum(asked)[shown]
         weights = np.zeros((shown.size, len(options)))
         for row, k in enumerate(shown):
             weights[row, : self._weights[k].size] = self._weights[k]
-        total, risk = _sums(rewards, shown)
-        equal = _sums(np.array(self._equal), shown) if full_information else (None, None)
+        total, risk = _sums(rewards, shown + 1)
+        equal_total, equal_risk = _sums(equal, shown + 1) if full_information else (None, None)
+        asked_total, asked_risk = _sums(rewards[asked], counted)
+        asked_equal_total, asked_equal_risk = _sums(equal[asked], counted) if full_information else (None, None)
         return History(
             round=tuple(self._rounds[k] for k in shown),
+            place=tuple((shown + 1).tolist()),
+            source=tuple(self._sources[k] for k in shown),
             told_at=tuple(moment(self._times[k]) for k in shown),  # type: ignore[misc]
             weights={name: tuple(weights[:, i].tolist()) for i, name in enumerate(options)},
             reward=tuple(rewards[shown].tolist()),
             cumulative_reward=total,
             risk=risk,
-            equal_weights_cumulative_reward=equal[0],
-            equal_weights_risk=equal[1],
+            equal_weights_cumulative_reward=equal_total,
+            equal_weights_risk=equal_risk,
+            asked_cumulative_reward=asked_total,
+            asked_risk=asked_risk,
+            asked_equal_weights_cumulative_reward=asked_equal_total,
+            asked_equal_weights_risk=asked_equal_risk,
             told=n,
+            asked=int(asked.sum()),
             points=int(shown.size),
         )
 
 
-def _sums(rewards: F64, shown: NDArray[np.intp]) -> tuple[tuple[float, ...], tuple[float | None, ...]]:
-    """Return sums and standard deviations of the rewards up to each of the rounds shown."""
+def _sums(rewards: F64, counted: NDArray[np.intp]) -> tuple[tuple[float, ...], tuple[float | None, ...]]:
+    """Return sums and standard deviations of the first so many rewards, for each of the numbers given."""
     if not rewards.size:
-        return (), ()
+        return (0.0,) * counted.size, (None,) * counted.size
     total = np.cumsum(rewards)
     n = np.arange(1, rewards.size + 1)
     centred = rewards - rewards[0]  # so that large means do not cancel the variance away
@@ -133,6 +161,6 @@ def _sums(rewards: F64, shown: NDArray[np.intp]) -> tuple[tuple[float, ...], tup
     scatter = np.maximum(np.cumsum(centred**2) - n * mean**2, 0.0)
     risk = np.sqrt(scatter / np.maximum(n - 1, 1))
     return (
-        tuple(total[shown].tolist()),
-        tuple(None if k == 0 else value for k, value in zip(shown, risk[shown].tolist(), strict=True)),
+        tuple(float(total[k - 1]) if k > 0 else 0.0 for k in counted),
+        tuple(float(risk[k - 1]) if k > 1 else None for k in counted),
     )
