@@ -28,6 +28,7 @@ from covbandit.studies.schema import changes, rounds, states, studies, tells
 from covbandit.studies.state import pack, unpack, versions
 from covbandit.studies.store import Store
 from covbandit.studies.troubles import damaged
+from covbandit.studies.writes import Writes
 
 Entry = tuple[int, Any, Any]
 """A round's number, its outcome, and the weights really played or None."""
@@ -38,6 +39,7 @@ OWN_LEASE = object()
 IS_OPEN = rounds.c.status == literal_column("'open'")  # not a parameter: see the indices in the schema
 
 _STUDY = select(studies).where(studies.c.id == bindparam("study"))
+_STUDY_LOCKED = _STUDY.with_for_update()
 _STATE = select(states.c.state, states.c.versions).where(states.c.study_id == bindparam("study"))
 _WITH_TELL = select(rounds, tells.c.played, tells.c.outcome, tells.c.told_at).join_from(
     rounds, tells, and_(tells.c.study_id == rounds.c.study_id, tells.c.number == rounds.c.last_tell), isouter=True
@@ -58,13 +60,6 @@ _OPEN_OF_CLIENT = (
 _TELL = select(tells.c.played, tells.c.outcome).where(
     tells.c.study_id == bindparam("study"), tells.c.number == bindparam("number")
 )
-_NEW_ROUND = insert(rounds)
-_NEW_TELL = insert(tells)
-_KEEP_ROUND = update(rounds).where(
-    rounds.c.study_id == bindparam("study"), rounds.c.number == bindparam("round_number")
-)
-_KEEP_STATE = update(states).where(states.c.study_id == bindparam("study"))
-_KEEP_STUDY = update(studies).where(studies.c.id == bindparam("study"))
 _CHANGED = _WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.revision > bindparam("after")).order_by(
     rounds.c.revision, rounds.c.number
 )
@@ -78,6 +73,7 @@ class _Books:
     now: float
     values: dict[str, Any] = field(default_factory=dict)
     learner: Learner | None = None  # once its statistics have moved
+    writes: Writes = field(default_factory=Writes)
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name] if name in self.values else getattr(self.row, name)
@@ -181,7 +177,7 @@ class Ledger:
             }
             books.add("n_open")
             books.values["next_expiry"] = min(books["next_expiry"], values["expires_at"])
-            connection.execute(_NEW_ROUND, values)
+            books.writes.add(rounds, values)
             self._keep(connection, books)
             return self._round(FreshRow(values), self._configuration)
 
@@ -223,6 +219,7 @@ class Ledger:
         answers: list[Any] = []
         with self._writing() as (connection, books):
             for round_id, outcome, weights in entries:
+                books.writes.send(connection)  # the same round may be told twice
                 found = self._found(connection, round_id)
                 with _named(found.number, len(entries) > 1):
                     played, told = self._payload(found, outcome, weights)
@@ -239,7 +236,7 @@ class Ledger:
                     "revision": books["revision"],
                     "late": int(found.status == "expired" or books.now >= found.expires_at),
                 }
-                connection.execute(_KEEP_ROUND, {"study": self.study, "round_number": found.number, **told_now})
+                books.writes.change(rounds, {"study_id": self.study, "number": found.number}, told_now)
                 answers.append(FreshRow({**found._mapping, **told_now, **tell_row}))
             self._keep(connection, books)
             return [self._round(each, self._configuration) for each in answers]
@@ -261,7 +258,7 @@ class Ledger:
             number = books.add("n_rounds")
             tell_row = self._absorb(connection, books, "outside", number, played, told)
             row = outside_round(self.study, number, books["n_tells"], key, books.now, played, books["revision"])
-            connection.execute(_NEW_ROUND, row)
+            books.writes.add(rounds, row)
             self._keep(connection, books)
             return self._round(FreshRow({**row, **tell_row}), self._configuration)
 
@@ -276,13 +273,14 @@ class Ledger:
                 return self._round(found, self._configuration)
             # A refused value is told on its own, rather than somewhere in the log.
             tell(self._configuration.build(), np.array(played), per_unit(told, self.kind, played))
-            tell_row = self._append(connection, books, "amended", found.number, played, told)
+            tell_row = self._append(books, "amended", found.number, played, told)
             amended = {
                 "last_tell": books["n_tells"],
                 "amendments": found.amendments + 1,
                 "revision": books["revision"],
             }
-            connection.execute(_KEEP_ROUND, {"study": self.study, "round_number": found.number, **amended})
+            books.writes.change(rounds, {"study_id": self.study, "number": found.number}, amended)
+            books.writes.send(connection)  # for whoever reads the log
             books.add("n_amended", int(found.amendments == 0))
             books.learner = self._rebuilt(connection)
             self._keep(connection, books)
@@ -332,15 +330,15 @@ class Ledger:
         tell(books.learner, np.array(played), per_unit(told, self.kind, played))
         books.add("n_told")
         books.values["last_told_at"] = books.now
-        return self._append(connection, books, kind, number, played, told)
+        return self._append(books, kind, number, played, told)
 
     def _append(
-        self, connection: Connection, books: _Books, kind: str, number: int, played: list[float], told: Listed | float
+        self, books: _Books, kind: str, number: int, played: list[float], told: Listed | float
     ) -> dict[str, Any]:
         books.values["state_revision"] = books.add("revision")
         outcome = {"told_at": books.now, "played": json.dumps(played), "outcome": json.dumps(told)}
         line = {"study_id": self.study, "number": books.add("n_tells"), "round": number, "kind": kind}
-        connection.execute(_NEW_TELL, {**line, **outcome})
+        books.writes.add(tells, {**line, **outcome})
         return outcome
 
     def _same(self, found: Any, played: list[float], told: Listed | float) -> bool:
@@ -410,7 +408,7 @@ class Ledger:
                 self._learner, self._state_revision = books.learner, books["state_revision"]
 
     def _row(self, connection: Connection, lock: bool = False) -> Row[Any]:
-        wanted = _STUDY.with_for_update() if lock and not self.store.is_sqlite else _STUDY
+        wanted = _STUDY_LOCKED if lock else _STUDY  # SQLite has no such lock: its writers take turns anyway
         row = connection.execute(wanted, {"study": self.study}).one_or_none()
         if row is None:
             raise NotFound(f"study {self.name!r} is no longer in {self.store.url}")
@@ -456,9 +454,10 @@ class Ledger:
             if versions() not in self._versions:
                 self._versions.append(versions())
             state = {"state": pack(books.learner), "versions": json.dumps(self._versions)}
-            connection.execute(_KEEP_STATE, {"study": self.study, **state})
+            books.writes.change(states, {"study_id": self.study}, state)
         if books.values:
-            connection.execute(_KEEP_STUDY, {"study": self.study, **books.values})
+            books.writes.change(studies, {"id": self.study}, books.values)
+        books.writes.send(connection)
 
     def _round(self, found: Any, configuration: Configuration) -> Round:
         return as_round(found, self.name, self.kind, configuration.options)

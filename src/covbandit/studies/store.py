@@ -14,7 +14,7 @@ from typing import Any, Self
 from weakref import WeakValueDictionary, finalize
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from covbandit.errors import InvalidInput, MissingExtra, NotFound, StoreSchemaError, StoreUnavailable
@@ -163,11 +163,8 @@ class Store:
                     "try again"
                 )
             try:
-                with self._engine.connect() as connection:
-                    self._require_same_file(connection)
-                    connection.execution_options(**{_WRITES: True})
-                    with connection.begin():
-                        yield connection
+                with self._begun(writes=True) as connection:
+                    yield connection
             finally:
                 if self._turn is not None:
                     self._turn.lock.release()
@@ -175,11 +172,37 @@ class Store:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one state of the store and never waits for writers."""
-        with self._in_our_words(), self._engine.connect() as connection:
-            if not self.is_sqlite:
-                connection.execution_options(isolation_level="REPEATABLE READ")
-            with connection.begin():
+        with self._in_our_words(), self._begun(writes=False) as connection:
+            yield connection
+
+    @contextmanager
+    def _begun(self, writes: bool) -> Iterator[Connection]:
+        """Begin a transaction and, in the end, commit it or undo it."""
+        connection = self._connected(writes)
+        try:
+            try:
+                transaction = connection.begin()
+            except DBAPIError as error:
+                if self.is_sqlite or not error.connection_invalidated:
+                    raise
+                # The server was restarted since this connection was used last; nothing but BEGIN was sent to it.
+                connection.close()
+                connection = self._connected(writes)
+                transaction = connection.begin()
+            with transaction:
                 yield connection
+        finally:
+            connection.close()
+
+    def _connected(self, writes: bool) -> Connection:
+        connection = self._engine.connect()
+        try:
+            if writes:
+                self._require_same_file(connection)
+            return connection.execution_options(**{_WRITES: writes})
+        except BaseException:
+            connection.close()
+            raise
 
     def close(self) -> None:
         """Close all connections; the next use opens new ones."""
@@ -297,15 +320,23 @@ class Store:
 
     def _postgresql(self) -> Engine:
         try:
-            return create_engine(
+            engine = create_engine(
                 self._url,
-                pool_pre_ping=True,  # a server that was restarted is noticed before anything is sent
                 pool_size=_CONNECTIONS,
                 max_overflow=_CONNECTIONS,
-                connect_args={"connect_timeout": 10},
+                # As with SQLite, transactions begin where we say so: by the statement that also shows whether the
+                # server is still the one that was connected to.
+                connect_args={"connect_timeout": 10, "autocommit": True},
             )
         except (ModuleNotFoundError, NoSuchModuleError):
             raise MissingExtra("PostgreSQL needs psycopg: pip install 'covbandit[postgres]'") from None
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            writes = connection.get_execution_options().get(_WRITES, False)
+            connection.exec_driver_sql("BEGIN" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ")
+
+        return engine
 
 
 def _identity(file: Path) -> tuple[int, int] | None:

@@ -1,0 +1,82 @@
+"""What a transaction writes, kept back until it is complete.
+
+PostgreSQL then gets it as one statement, so that the study's row is locked for one answer of the server, not for four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Dialect, Insert, Table, Update, bindparam, insert, update
+
+_Shape = tuple[Table, tuple[str, ...], tuple[str, ...]]
+"""A table, the columns written, and those that say in which row; none for a new row."""
+
+
+class Writes:
+    """Rows to be added and changed, in order."""
+
+    def __init__(self) -> None:
+        self._shapes: list[_Shape] = []
+        self._values: list[tuple[Any, ...]] = []
+
+    def add(self, table: Table, values: Mapping[str, Any]) -> None:
+        """Write a new row."""
+        self._shapes.append((table, tuple(values), ()))
+        self._values.append(tuple(values.values()))
+
+    def change(self, table: Table, where: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        """Change columns of the row that these columns tell."""
+        self._shapes.append((table, tuple(values), tuple(where)))
+        self._values.append((*values.values(), *where.values()))
+
+    def send(self, connection: Connection) -> None:
+        """Write what was kept back, if anything."""
+        if not self._shapes:
+            return
+        shapes = tuple(self._shapes)
+        # The parts of one statement do not see each other, so each must be about another table.
+        together = connection.dialect.name == "postgresql" and len({table for table, _, _ in shapes}) == len(shapes)
+        if together:
+            _execute(connection, shapes, [value for values in self._values for value in values])
+        else:
+            for shape, values in zip(shapes, self._values, strict=True):
+                _execute(connection, (shape,), values)
+        self._shapes.clear()
+        self._values.clear()
+
+
+def _execute(connection: Connection, shapes: tuple[_Shape, ...], values: Sequence[Any]) -> None:
+    """Send one statement. Its text is made once: there are few shapes, and they come again and again."""
+    text, names, positions = _statement(shapes, connection.dialect)
+    if positions is None:
+        connection.exec_driver_sql(text, dict(zip(names, values, strict=True)))
+    else:
+        connection.exec_driver_sql(text, tuple([values[k] for k in positions]))
+
+
+@cache
+def _statement(shapes: tuple[_Shape, ...], dialect: Dialect) -> tuple[str, tuple[str, ...], tuple[int, ...] | None]:
+    """Return a statement's text, the names of its values in order, and at which places it wants them if not by name."""
+    names: list[str] = []
+    parts = [_part(shape, k, names) for k, shape in enumerate(shapes)]
+    *others, last = parts
+    whole = last.add_cte(*(other.cte(f"part_{k}") for k, other in enumerate(others)))
+    compiled = whole.compile(dialect=dialect)
+    wanted = compiled.positiontup
+    return str(compiled), tuple(names), None if wanted is None else tuple(names.index(name) for name in wanted)
+
+
+def _part(shape: _Shape, k: int, names: list[str]) -> Insert | Update:
+    table, columns, where = shape
+
+    def value(name: str) -> Any:
+        names.append(f"value_{k}_{name}")
+        return bindparam(names[-1], type_=table.c[name].type)
+
+    values = {name: value(name) for name in columns}
+    if not where:
+        return insert(table).values(values)
+    return update(table).where(*(table.c[name] == value(name) for name in where)).values(values)
