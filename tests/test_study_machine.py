@@ -30,6 +30,7 @@ from sqlalchemy import select
 import covbandit as cb
 from covbandit.errors import Conflict, CovbanditError, InvalidInput, NotFound
 from covbandit.studies import Round, Store, Study, ledger, rows
+from covbandit.studies import study as studies_module
 from covbandit.studies.log import tell
 from covbandit.studies.schema import changes, rounds, states, studies, tells
 from stores import sqlite_url
@@ -227,7 +228,7 @@ class Use(RuleBasedStateMachine):
         super().__init__()
         self.now = 1_000_000.0
         clock = SimpleNamespace(time=lambda: self.now)
-        self.patches = [mock.patch.object(module, "time", clock) for module in (ledger, rows)]
+        self.patches = [mock.patch.object(module, "time", clock) for module in (ledger, rows, studies_module)]
         for patch in self.patches:
             patch.start()
 
@@ -636,7 +637,8 @@ class Use(RuleBasedStateMachine):
         told = sum(bool(each.told) for each in model.rounds)
         assert (summary.rounds, summary.told) == (len(model.rounds), told)
         assert summary.amended == sum(len(each.told) > 1 for each in model.rounds)
-        assert summary.open + summary.expired == len(model.rounds) - told
+        assert summary.open == len(model.open_rounds(self.now))
+        assert summary.expired == len(model.rounds) - told - summary.open
         assert (summary.options, summary.retired) == (
             tuple(name for name in model.options if name not in model.retired),
             tuple(model.retired),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Row, select
+from sqlalchemy import Connection, Row, func, select
 
 from covbandit import validation
 from covbandit.allocation import Allocator, ByName
@@ -26,7 +27,7 @@ from covbandit.studies.log import Progress, told_rounds
 from covbandit.studies.outcomes import as_outcome_kind
 from covbandit.studies.records import Change, Round, StudySummary, Verification, moment
 from covbandit.studies.rows import as_change
-from covbandit.studies.schema import changes, studies, tells
+from covbandit.studies.schema import changes, rounds, studies, tells
 from covbandit.studies.store import DEFAULT_STORE, Store
 from covbandit.studies.verification import verify
 
@@ -207,7 +208,8 @@ class Study:
 
     def summary(self) -> StudySummary:
         """Return the study at a glance."""
-        return summary_of(self._row())
+        with self._ledger.reading() as (connection, row):
+            return summary_of(connection, row)
 
     # Ask and tell ----------------------------------------------------------------------------------------------------
 
@@ -415,10 +417,8 @@ class Study:
         found = sorted(self.rounds(), key=lambda each: each.id)
         content: Any
         if kind == "json":
-            row = self._row()
-            content = files.document_of(
-                summary_of(row), json.loads(row.configuration), found, self._tells(), self.changes()
-            )
+            configured = json.loads(self._row().configuration)
+            content = files.document_of(self.summary(), configured, found, self._tells(), self.changes())
         else:
             configuration = self._configuration()
             total = configuration.build().feedback == "total"
@@ -517,8 +517,9 @@ def as_lease(lease: object) -> float | None:
     return validation.as_positive(lease, "lease")
 
 
-def summary_of(row: Row[Any]) -> StudySummary:
-    """Return a study's row at a glance."""
+def summary_of(connection: Connection, row: Row[Any]) -> StudySummary:
+    """Return a study at a glance, from its row."""
+    still_open = int(row.n_open) - _ended(connection, row)
     configuration = Configuration.from_text(row.configuration)
     learner = configuration.build()
     return StudySummary(
@@ -536,11 +537,20 @@ def summary_of(row: Row[Any]) -> StudySummary:
         revision=int(row.revision),
         rounds=int(row.n_rounds),
         told=int(row.n_told),
-        open=int(row.n_open),
-        expired=int(row.n_rounds - row.n_told - row.n_open),
+        open=still_open,
+        expired=int(row.n_rounds - row.n_told) - still_open,
         amended=int(row.n_amended),
         last_told_at=moment(row.last_told_at),
     )
+
+
+def _ended(connection: Connection, row: Row[Any]) -> int:
+    """Count the rounds whose lease has ended since the last ask, which are still written as open."""
+    now = time.time()
+    if now < row.next_expiry:
+        return 0
+    ended = (rounds.c.study_id == row.id, rounds.c.status == "open", rounds.c.expires_at <= now)
+    return int(connection.execute(select(func.count()).select_from(rounds).where(*ended)).scalar_one())
 
 
 def list_studies(store: StoreLike = DEFAULT_STORE) -> list[StudySummary]:
@@ -549,7 +559,7 @@ def list_studies(store: StoreLike = DEFAULT_STORE) -> list[StudySummary]:
     try:
         with place.read() as connection:
             found = connection.execute(select(studies).order_by(studies.c.name)).all()
+            return [summary_of(connection, row) for row in found]
     finally:
         if ours:
             place.close()
-    return [summary_of(row) for row in found]
