@@ -44,7 +44,7 @@ PACKAGES = (
 def measure(parts: Sequence[str], found: Sequence[Place], quick: bool) -> Iterator[Section]:
     """Run the parts one after the other."""
     if "service" in parts:
-        yield measure_service(found, *((1.0, 3) if quick else (5.0, 7)))
+        yield measure_service(found, *((1.0, 3) if quick else (4.0, 5)))
     if "optuna" in parts:
         yield measure_optuna(found, *((200, 20) if quick else (10_000, 200)))
     if "growth" in parts:
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; all by default")
-    parser.add_argument("--quick", action="store_true", help="few rounds and turns: about a minute, and no verdict")
+    parser.add_argument("--quick", action="store_true", help="few rounds and turns: a few minutes, and no verdict")
     parser.add_argument("--store", choices=("sqlite", "postgresql", "both"), default="both")
     parser.add_argument("--out", type=Path, help="also write every number to this JSON file")
     options = parser.parse_args(arguments)

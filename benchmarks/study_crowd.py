@@ -31,8 +31,8 @@ class Crowd:
     Parameters
     ----------
     task : dict
-        ``work`` (``"service"``, ``"insert"``, ``"same row"``), ``url``, ``clients``, ``threads`` (rather than
-        processes); for the service ``studies`` (their names; clients take them in turns) and ``options``.
+        ``work`` (``"service"``, ``"http"``, ``"insert"``, ``"same row"``), ``url``, ``clients``, ``threads``
+        (rather than processes); for the service ``studies`` (their names; clients take them in turns) and ``options``.
     """
 
     def __init__(self, **task: Any) -> None:
@@ -105,6 +105,16 @@ class ServiceClient:
             raise RuntimeError(f"{answer.status}: {content[:300]!r}")
         return content, seconds
 
+    def version(self) -> tuple[tuple[str, float], ...]:
+        """Ask for what the service answers without its store."""
+        begun = time.perf_counter()
+        self._connection.request("GET", "/api/v1/version")
+        answer = self._connection.getresponse()
+        answer.read()
+        if answer.status != 200:
+            raise RuntimeError(str(answer.status))
+        return (("request", time.perf_counter() - begun),)
+
     def pair(self) -> tuple[tuple[str, float], ...]:
         """Ask, and tell what every option earned."""
         outcome = {name: self._rng.gauss(0.5, 1.0) for name in self._options}
@@ -114,9 +124,10 @@ class ServiceClient:
 
 
 def _work_of(task: dict[str, Any], number: int) -> Work:
-    if task["work"] == "service":
+    if task["work"] in ("service", "http"):
         study = task["studies"][number % len(task["studies"])]
-        return ServiceClient(task["url"], study, task["options"], number).pair
+        client = ServiceClient(task["url"], study, task["options"], number)
+        return client.pair if task["work"] == "service" else client.version
     transact = connect(task["url"], same_row=task["work"] == "same row")
 
     def bare() -> tuple[tuple[str, float], ...]:
