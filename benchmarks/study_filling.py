@@ -34,17 +34,18 @@ _AFRESH = 20  # rounds for which a slow learner proposes the same
 
 
 class Filling(NamedTuple):
-    """A store to fill: its URL, the learner of its study, how many rounds."""
+    """A store to fill: its URL, the learner of its study, how many rounds, and the program that does it."""
 
     url: str
     learner: str
     rounds: int
+    program: str = __file__
 
 
 def fill_all(fillings: Sequence[Filling]) -> None:
     """Fill stores at once, each in a process of its own, and return when all are done."""
     running = [
-        (each, subprocess.Popen([sys.executable, __file__, each.url, each.learner, str(each.rounds)]))
+        (each, subprocess.Popen([sys.executable, each.program, each.url, each.learner, str(each.rounds)]))
         for each in fillings
     ]
     try:

@@ -2,6 +2,8 @@
 
 Both hold 10,000 rounds or trials over 20 numbers. Optuna is used as its documentation shows, with the settings that its
 storage has by default: ask, suggest the numbers, tell.
+
+Run as a program with a URL, a name and a number, it adds so many trials to a new study of Optuna there.
 """
 
 from __future__ import annotations
@@ -10,12 +12,13 @@ import gc
 import random
 import sqlite3
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import event, text
 from study_filling import Filling, fill_all
 from study_floor import Floor
 from study_places import Place, hasty
@@ -34,12 +37,11 @@ def measure_optuna(places: Sequence[Place], many: int, pairs: int) -> Section:
     """Time rounds and trials in turns."""
     section = Section("optuna")
     rows = []
-    for place in places:
-        stores = {learner: place.new() for learner in LEARNERS}
-        theirs = place.new()
-        say(f"optuna: filling {place.title} with {many:,} rounds of ours")
-        fill_all([Filling(url, learner, many) for learner, url in stores.items()])
-        _fill(theirs, many)
+    made = [(place, {learner: place.new() for learner in LEARNERS}, place.new()) for place in places]
+    say(f"optuna: filling {3 * len(made)} databases with {many:,} rounds or trials each")
+    theirs_first = [Filling(theirs, "Optuna", many, __file__) for _, _, theirs in made]
+    fill_all(theirs_first + [Filling(url, learner, many) for _, urls, _ in made for learner, url in urls.items()])
+    for place, stores, theirs in made:
         say(f"optuna: {pairs} pairs on {place.title} in turns")
         trials = _Trials(theirs)
         studies = {learner: cb.Study.open(NAME, store=url) for learner, url in stores.items()}
@@ -127,6 +129,9 @@ def _fill(url: str, many: int) -> None:
         if time.monotonic() - shown > 20.0:
             shown = time.monotonic()
             say(f"  Optuna: {done + _AT_ONCE:,} of {many:,} trials")
+    if not url.startswith("sqlite"):
+        with storage.engine.connect() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT").execute(text("CHECKPOINT"))
     storage.engine.dispose()
 
 
@@ -154,3 +159,7 @@ class _Trials:
             trial.suggest_float(name, 0.0, 1.0)
         self._study.tell(trial, value)
         return time.perf_counter() - begun
+
+
+if __name__ == "__main__":
+    _fill(sys.argv[1], int(sys.argv[3]))
