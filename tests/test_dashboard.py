@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import httpx
 import numpy as np
 import pytest
 import uvicorn
@@ -108,7 +109,10 @@ class Visit:
         return self.page.locator("section.card").filter(has=heading)
 
     def figure(self, name: str) -> Locator:
-        return self.page.locator(".figure").filter(has_text=name).locator("dd")
+        return self.page.locator(".figure").filter(has_text=name).locator("dd:not(.more)")
+
+    def small_print(self, name: str) -> Locator:
+        return self.page.locator(".figure").filter(has_text=name).locator("dd.more")
 
     def drawn(self, title: str) -> str:
         """What a chart shows, once it is there."""
@@ -166,6 +170,12 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
         for target in re.findall(r'from "\./([^"]+)"', (folder / name).read_text(encoding="utf-8"))
     ]
     assert set(loaded) | set(imported) <= names
+
+
+def test_the_page_has_one_address(url: str) -> None:
+    assert httpx.get(f"{url}/").status_code == 200
+    for copy in ("/dashboard", "/dashboard/", "/dashboard/index.html"):  # from there it would not find its files
+        assert httpx.get(f"{url}{copy}").status_code == 404
 
 
 # A study from its creation on ----------------------------------------------------------------------------------------
@@ -320,6 +330,108 @@ def test_changes_are_confirmed_and_logged(browser: Browser, store: Store, url: s
     assert study.risk_aversion == 3.5
     assert study.retired == ("TLT",)
     assert study.options == ("SPY", "GLD", "oil")
+    study.close()
+
+
+# What the figures say -------------------------------------------------------------------------------------------------
+
+
+@needs_chromium
+def test_rounds_from_outside_are_not_the_studys_own(browser: Browser, store: Store, url: str) -> None:
+    learner = {"class": "MCEmpirical", "risk_aversion": 2.0}
+    study = Study.create("funds", ["SPY", "TLT"], learner, "per_unit", store=store)
+    for k in range(12):
+        study.tell_outside({"SPY": 0.6, "TLT": 0.4}, {"SPY": 100.0 + k, "TLT": 50.0})
+    with Visit(browser, url) as visit:
+        visit.study("funds")
+        expect(visit.figure("Earned by the study")).to_have_text("–")
+        expect(visit.card("Cumulative reward")).to_contain_text("All 12 told rounds came from outside")
+        early, late = study.ask(), study.ask()
+        study.tell(late.id, {"SPY": 2.0, "TLT": 2.0})
+        study.tell(early.id, {"SPY": 0.5, "TLT": 0.5})
+        expect(visit.small_print("Rounds told")).to_have_text("12 from outside")
+        expect(visit.figure("Earned by the study")).to_have_text("+2.5")
+        expect(visit.small_print("Earned by the study")).to_have_text("from 2 proposals")
+        expect(visit.page.locator(".headline")).to_contain_text("After 14 told rounds (12 from outside)")
+        for title in ("Cumulative reward", "Running risk"):
+            expect(visit.card(title)).to_contain_text("12 told from outside are left out")
+            visit.card(title).get_by_role("button", name="Show as table").click()
+            expect(visit.card(title).locator("tbody tr")).to_have_count(2)
+        first = visit.card("Cumulative reward").locator("tbody tr").first.locator("th, td")
+        expect(first).to_have_text(["13", re.compile("."), "0.5", "2.5", "2.5"])
+        words = visit.drawn("Weights over time")
+        assert "told from outside" in words
+        assert "told, in order" in words
+        labels = [int(text) for text in re.findall(r">(\d+)</text>", visit.drawn("Cumulative reward"))]
+        assert {13, 14} <= set(labels)  # places in the order of telling, although the rounds are 14 and 13
+        assert visit.console == []
+    study.close()
+
+
+@needs_chromium
+def test_no_number_looks_more_exact_than_it_is(browser: Browser, url: str) -> None:
+    wanted = {
+        0.123456: "0.1235",
+        -0.5: "−0.5",
+        999.96: "1,000",
+        12069.4: "12,069",
+        1013709.0: "1,013,709",
+        9999999.9: "10\u00a0M",
+        12345678.0: "12.35\u00a0M",
+        -999999999.0: "−1\u00a0B",
+        4.7e12: "4.7\u00a0T",
+        1.234e16: "1.23e+16",
+        0.0000123: "1.23e−5",
+    }
+    ticks = {0.0: "0", -0.25: "−0.25", 5000.0: "5,000", 60000.0: "60\u00a0k", -1500000.0: "−1.5\u00a0M"}
+    with Visit(browser, url) as visit:
+        write = "async ([name, values]) => values.map((await import('/dashboard/format.js'))[name])"
+        assert visit.page.evaluate(write, ["number", list(wanted)]) == list(wanted.values())
+        assert visit.page.evaluate(write, ["tick", list(ticks)]) == list(ticks.values())
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [700, 1040, 1180, 1280, 1400])
+def test_bars_are_parts_of_the_whole_and_reasons_have_room(
+    browser: Browser, store: Store, url: str, width: int
+) -> None:
+    learner = {"feedback": "chosen", "risk_aversion": 1e-5, "min_weight": 0.1}
+    study = Study.create("large", ["search", "social", "video"], learner, "per_unit", store=store)
+    for row in np.random.default_rng(3).normal([12000, 9000, 5000], 4000, (30, 3)):
+        asked = study.ask()
+        study.tell(
+            asked.id, {name: x for name, x in zip(study.options, row.tolist(), strict=True) if asked.weights[name]}
+        )
+    with Visit(browser, url, width) as visit:
+        visit.study("large")
+        page = visit.page
+        rows = page.locator("table.weights tbody tr")
+        for k in range(rows.count()):
+            bar = rows.nth(k).locator(".fill")
+            share = bar.evaluate("bar => bar.getBoundingClientRect().width / bar.parentElement.clientWidth")
+            said = rows.nth(k).locator(".value").inner_text()
+            assert share == pytest.approx(float(said.removesuffix("\u00a0%")) / 100, abs=0.01)
+            assert rows.nth(k).locator("td.why").bounding_box()["height"] < 90  # type: ignore[index]
+        scroller = page.get_by_role("region", name="Proposed weights", exact=True)
+        assert scroller.evaluate("found => found.scrollWidth <= found.clientWidth")
+        expect(visit.figure("Earned so far")).to_be_visible()
+        heights = {box["height"] for dd in page.locator(".figure dd").all() if (box := dd.bounding_box())}
+        assert len(heights) == 1  # nothing wraps
+        assert visit.widest() == width
+    study.close()
+
+
+@needs_chromium
+def test_many_rounds_are_drawn_without_borders(browser: Browser, store: Store, url: str) -> None:
+    study = funds(store, 20)
+    with Visit(browser, url) as visit:
+        visit.study("funds")
+        assert 'stroke-width="0.5"' in visit.drawn("Weights over time")
+        for _ in range(90):
+            study.tell_outside({"SPY": 1.0}, {"SPY": 0.1, "TLT": 0.2, "GLD": 0.3})
+        expect(visit.figure("Rounds told")).to_have_text("110")
+        expect(visit.card("Weights over time").locator(".note")).to_contain_text("90 rounds")
+        assert 'stroke-width="0.5"' not in visit.drawn("Weights over time")
     study.close()
 
 

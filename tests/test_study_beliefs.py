@@ -163,6 +163,8 @@ def test_rounds_from_outside_are_told_apart_in_the_history(store_url: str) -> No
     assert found.source == ("asked",) * 5 + ("outside",) * 21 + ("asked",)
     assert (found.told, found.asked) == (27, 6)
     assert (found.place, found.round[-2:]) == (tuple(range(1, 28)), (27, 26))
+    assert study.history(points=4).place == (1, 6, 26, 27)
+    assert study.history(points=10).source.count("asked") == 5
     for thin in (found, study.history(points=4)):
         assert thin.asked_cumulative_reward[-1] == pytest.approx(earned.sum())
         assert thin.asked_cumulative_reward[-2] == pytest.approx(earned[:5].sum())

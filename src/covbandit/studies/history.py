@@ -115,12 +115,12 @@ class Course:
             self._equal.append(float(np.nanmean(rewards)) if isinstance(rewards, np.ndarray) else np.nan)
 
     def history(self, options: tuple[str, ...], full_information: bool, points: int) -> History:
-        """Return the course, thinned evenly; the first and the last round are always there."""
+        """Return the course, thinned evenly; the first and the last round are always there, of asked ones too."""
         points = validation.as_count(points, "points", 2)
         n = len(self._rounds)
-        shown = np.unique(np.linspace(0, n - 1, min(n, points)).round().astype(int)) if n else np.array([], dtype=int)
         rewards, equal = np.array(self._rewards), np.array(self._equal)
         asked = np.array(self._sources, dtype=object) == "asked"
+        shown = _thinned(asked, points)
         counted = np.cumsum(asked)[shown]
         weights = np.zeros((shown.size, len(options)))
         for row, k in enumerate(shown):
@@ -148,6 +148,22 @@ class Course:
             asked=int(asked.sum()),
             points=int(shown.size),
         )
+
+
+def _thinned(asked: NDArray[np.bool_], points: int) -> NDArray[np.intp]:
+    """Return places to show, evenly; a few asked rounds are not lost among many from outside, nor the reverse."""
+    every = np.arange(asked.size)
+    one, other = every[asked], every[~asked]
+    if points < 4 or not one.size or not other.size:
+        return _evenly(every, points)
+    share = min(one.size, max(points // 2, points - other.size))
+    return np.sort(np.concatenate([_evenly(one, share), _evenly(other, points - share)]))
+
+
+def _evenly(places: NDArray[np.intp], points: int) -> NDArray[np.intp]:
+    if places.size <= points:
+        return places
+    return places[np.unique(np.linspace(0, places.size - 1, points).round().astype(int))]
 
 
 def _sums(rewards: F64, counted: NDArray[np.intp]) -> tuple[tuple[float, ...], tuple[float | None, ...]]:

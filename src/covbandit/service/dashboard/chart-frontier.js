@@ -4,6 +4,7 @@ import { chartCard, room, tooltip, valueAxis } from "./charts.js";
 import { listed, number, percent, sentence, short } from "./format.js";
 
 const SHOWN_WEIGHTS = 6;
+const GAP = 0.07;
 
 function mainWeights(weights) {
   return Object.entries(weights ?? {})
@@ -23,6 +24,17 @@ function cross({ mean, sd, mean_error: up, sd_error: across }) {
 
 const plusMinus = (value, error) => (error === null || error === undefined ? number(value) : `${number(value)} ± ${number(error)}`);
 
+/** An axis with room beyond its points, so that none lies on the edge; it never goes below `least`. */
+function padded(values, least = -Infinity) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return {
+    scale: true,
+    axisLine: { show: false, onZero: false },
+    boundaryGap: [GAP, GAP],
+    min: low - 2 * GAP * (high - low) <= least ? least : undefined,
+  };
+}
+
 const MARKS = [
   { key: "current", name: "Proposed now", symbol: "diamond", hollow: true, size: 20, shade: (c) => c.second },
   { key: "optimal", name: "Best for ρ on the estimates", symbol: "circle", size: 11, shade: (c) => c.third },
@@ -38,6 +50,8 @@ export function frontierChart() {
         ? [{ name: estimates.options[k], value: [Math.sqrt(row[k]), estimates.mean[k]] }]
         : [],
     );
+    const crosses = there.flatMap(({ key }) => [[frontier[key].sd, frontier[key].mean], ...cross(frontier[key])]);
+    const drawn = [...curve, ...single.map(({ value }) => value), ...crosses].filter(([x]) => x !== "-");
     const crossed = there.some(({ key }) => frontier[key].mean_error !== null || frontier[key].sd_error !== null);
     return {
       label: `Line: the best estimated mean for each risk. ${there
@@ -76,8 +90,8 @@ export function frontierChart() {
             ],
           ];
         }),
-        xAxis: valueAxis(colours, "risk: standard deviation of a round's reward", { scale: true }),
-        yAxis: valueAxis(colours, "mean reward", { scale: true, nameGap: 46 }),
+        xAxis: valueAxis(colours, "risk: standard deviation of a round's reward", padded(drawn.map(([x]) => x), 0)),
+        yAxis: valueAxis(colours, "mean reward", { ...padded(drawn.map(([, y]) => y)), nameGap: 46 }),
         series: [
           {
             id: "frontier",

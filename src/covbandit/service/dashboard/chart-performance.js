@@ -1,7 +1,7 @@
-// What was earned and how much it varied; against equal weights only where that can be known.
+// What the study's proposals earned and how much it varied; against equal weights only where that can be known.
 
-import { chartCard, room, roundAxis, tooltip, valueAxis } from "./charts.js";
-import { moment, number } from "./format.js";
+import { chartCard, room, toldAxis, toldPoints, tooltip, valueAxis } from "./charts.js";
+import { count, moment, number, plural } from "./format.js";
 
 const WHY_NOT = {
   chosen: "No comparison with equal weights: of the options without weight, nobody knows what they would have earned.",
@@ -11,10 +11,16 @@ const WHY_NOT = {
 
 function lines(title, { own, equal, what, text, zero }) {
   return chartCard(title, ({ history, feedback }, colours) => {
-    if (history.round.length === 0) return { empty: "Nothing told yet. Each told round adds a point." };
-    const rounds = history.round.map(String);
-    const mine = history[own];
-    const other = history[equal] ?? null;
+    if (history.told === 0) return { empty: "Nothing told yet. Each told round adds a point." };
+    const outside = history.told - history.asked;
+    if (history.asked === 0) {
+      return { empty: `All ${plural(outside, "told round")} came from outside. This starts with the first round that the study proposes.` };
+    }
+    const drawn = history.source.flatMap((source, k) => (source === "asked" ? [k] : []));
+    const pick = (values) => drawn.map((k) => values[k]);
+    const [place, round, toldAt, reward] = [history.place, history.round, history.told_at, history.reward].map(pick);
+    const mine = pick(history[own]);
+    const other = history[equal] ? pick(history[equal]) : null;
     if (mine.every((value) => value === null)) return { empty: "Known from the second told round on." };
     const series = [
       { id: "own", name: "This study", data: mine, shade: colours.accent, type: "solid", width: 2.5 },
@@ -22,8 +28,12 @@ function lines(title, { own, equal, what, text, zero }) {
     ];
     const last = mine.findLast((value) => value !== null);
     return {
-      label: `${title}: ${number(last)} after ${history.told} told rounds.`,
-      note: `${text}${other === null ? ` ${WHY_NOT[feedback] ?? WHY_NOT.all}` : ""}`,
+      label: `${title}: ${number(last)} after ${plural(history.asked, "told round")}${outside ? " that the study proposed" : ""}.`,
+      note: [
+        text,
+        outside ? `Only the ${plural(history.asked, "round")} that the study proposed; ${count(outside)} told from outside ${outside === 1 ? "is" : "are"} left out.` : "",
+        other === null ? (WHY_NOT[feedback] ?? WHY_NOT.all) : "",
+      ].filter(Boolean).join(" "),
       legend: other === null ? undefined : series.map(({ name, shade, type }) => ({ name, colour: shade, kind: type === "dashed" ? "dashes" : "stroke" })),
       height: 240,
       option: {
@@ -32,21 +42,21 @@ function lines(title, { own, equal, what, text, zero }) {
           if (found.length === 0) return null;
           const at = found[0].dataIndex;
           return [
-            `Round ${rounds[at]}, told ${moment(history.told_at[at])}`,
+            `Round ${round[at]}, told ${moment(toldAt[at])}`,
             [
               ...series.map(({ name, data, shade }) => [name, number(data[at]), shade]),
-              ["Reward of this round", number(history.reward[at])],
+              ["Reward of this round", number(reward[at])],
             ],
           ];
         }),
-        xAxis: roundAxis(colours, rounds),
+        xAxis: toldAxis(colours, place),
         yAxis: valueAxis(colours, undefined, { scale: !zero }),
         series: series.map(({ id, name, data, shade, type, width }) => ({
           id,
           name,
           type: "line",
-          data: data.map((value) => value ?? "-"),
-          symbol: rounds.length < 3 ? "circle" : "none",
+          data: toldPoints(place, data),
+          symbol: place.length < 3 ? "circle" : "none",
           lineStyle: { color: shade, width, type },
           itemStyle: { color: shade },
           emphasis: { disabled: true },
@@ -54,8 +64,8 @@ function lines(title, { own, equal, what, text, zero }) {
       },
       table: {
         head: ["Round", "Told", { text: "Reward", numeric: true }, ...series.map(({ name }) => ({ text: `${what}: ${name.toLowerCase()}`, numeric: true }))],
-        rows: history.round
-          .map((id, k) => [String(id), moment(history.told_at[k]), number(history.reward[k]), ...series.map(({ data }) => number(data[k]))])
+        rows: round
+          .map((id, k) => [String(id), moment(toldAt[k]), number(reward[k]), ...series.map(({ data }) => number(data[k]))])
           .reverse(),
       },
     };
@@ -64,18 +74,18 @@ function lines(title, { own, equal, what, text, zero }) {
 
 export const rewardChart = () =>
   lines("Cumulative reward", {
-    own: "cumulative_reward",
-    equal: "equal_weights_cumulative_reward",
+    own: "asked_cumulative_reward",
+    equal: "asked_equal_weights_cumulative_reward",
     what: "sum",
-    text: "Sum of all rounds' rewards per unit, in order of telling.",
+    text: "Sum of the rounds' rewards per unit, in order of telling.",
     zero: true,
   });
 
 export const riskChart = () =>
   lines("Running risk", {
-    own: "risk",
-    equal: "equal_weights_risk",
+    own: "asked_risk",
+    equal: "asked_equal_weights_risk",
     what: "sd",
-    text: "Standard deviation of the rewards told so far.",
+    text: "Standard deviation of the rewards so far.",
     zero: true,
   });

@@ -1,25 +1,75 @@
 // What was played over time, as areas stacked to one.
 
-import { chartCard, room, roundAxis, tooltip, valueAxis } from "./charts.js";
-import { moment, percent, plural } from "./format.js";
+import { chartCard, room, toldAxis, toldPoints, tooltip, valueAxis } from "./charts.js";
+import { count, moment, percent, plural } from "./format.js";
 import { leadingColumns } from "./leading.js";
 
 const MOST_ROWS = 12; // of a tooltip
 const MOST_AREAS = 24; // as many as there are colours
+const MOST_BORDERED = 100; // points; with more, the borders would hide the areas
+const OUTSIDE = "told from outside";
+
+/** From where to where rounds were told from outside, on the axis of told rounds. */
+function outsideStretches({ place, source }) {
+  const found = [];
+  for (const [k, each] of source.entries()) {
+    if (each !== "outside") continue;
+    const from = k === 0 ? place[k] : (place[k - 1] + place[k]) / 2;
+    const to = k === place.length - 1 ? place[k] : (place[k] + place[k + 1]) / 2;
+    if (source[k - 1] === "outside") found.at(-1)[1] = to;
+    else found.push([from, to]);
+  }
+  return found;
+}
+
+/** Those stretches as bands over the areas; the words are on the widest, if it has room for them. */
+function bands(history, colours, width) {
+  const stretches = outsideStretches(history);
+  const span = history.place.at(-1) - history.place[0];
+  const widest = Math.max(...stretches.map(([from, to]) => to - from));
+  const named = (widest / span) * (width - 100) > 130 ? stretches.findIndex(([from, to]) => to - from === widest) : -1;
+  return {
+    silent: true,
+    animation: false,
+    z: 6,
+    itemStyle: { color: colours.card, opacity: 0.5 },
+    label: { show: false },
+    data: stretches.map(([from, to], k) => [
+      {
+        xAxis: from,
+        name: k === named ? OUTSIDE : "",
+        label: {
+          show: k === named,
+          position: "inside",
+          color: colours.text,
+          fontSize: 12,
+          backgroundColor: colours.card,
+          borderRadius: 4,
+          padding: [4, 8],
+        },
+      },
+      { xAxis: to },
+    ]),
+  };
+}
 
 export function weightsChart(colourOf) {
-  return chartCard("Weights over time", (history, colours) => {
+  return chartCard("Weights over time", (history, colours, width) => {
     if (history.round.length === 0) return { empty: "Nothing told yet. Ask for weights, then tell what happened." };
     const columns = leadingColumns(history.weights, MOST_AREAS);
     const shade = ({ name, rest }) => (rest ? colours.line : colourOf(name));
-    const rounds = history.round.map(String);
+    const { place, round, source } = history;
     const thinned = history.points < history.told;
-    const lone = rounds.length === 1;
+    const lone = round.length === 1;
+    const outside = history.told - history.asked;
+    const border = round.length > MOST_BORDERED ? 0 : 0.5;
     return {
       label: `Stacked areas: the weights played in ${plural(history.told, "told round")}, option by option.`,
-      note: thinned
-        ? `Weights really played, in order of telling; ${plural(history.points, "round")} of ${history.told} are drawn.`
-        : "Weights really played, in order of telling.",
+      note:
+        (thinned
+          ? `Weights really played, in order of telling; ${plural(history.points, "round")} of ${count(history.told)} are drawn.`
+          : "Weights really played, in order of telling.") +
+        (outside ? ` Faded: ${OUTSIDE}, not proposed by the study (${plural(outside, "round")}).` : ""),
       legend: columns.map((column) => ({ name: column.name, colour: shade(column) })),
       height: 290,
       option: {
@@ -33,15 +83,15 @@ export function weightsChart(colourOf) {
             .sort((a, b) => b[1] - a[1]);
           const listed = rows.slice(0, MOST_ROWS).map(([name, weight, key]) => [name, percent(weight), key]);
           if (rows.length > MOST_ROWS) listed.push([`${rows.length - MOST_ROWS} more`, "", null]);
-          return [`Round ${rounds[at]}, told ${moment(history.told_at[at])}`, listed];
+          return [`Round ${round[at]}, ${source[at] === "outside" ? OUTSIDE : "told"} ${moment(history.told_at[at])}`, listed];
         }),
-        xAxis: roundAxis(colours, rounds),
+        xAxis: toldAxis(colours, place),
         yAxis: valueAxis(colours, undefined, {
           min: 0,
           max: 1,
           axisLabel: { color: colours.soft, formatter: (value) => `${Math.round(100 * value)} %` },
         }),
-        series: columns.map((column) => ({
+        series: columns.map((column, k) => ({
           id: column.rest ? "rest" : `option ${column.name}`,
           name: column.name,
           type: lone ? "bar" : "line",
@@ -49,17 +99,18 @@ export function weightsChart(colourOf) {
           step: lone ? undefined : "middle",
           symbol: "none",
           barMaxWidth: 90,
-          lineStyle: { width: 0.5, color: colours.card },
+          lineStyle: { width: border, color: colours.card },
           areaStyle: lone ? undefined : { color: shade(column), opacity: 0.9 },
           itemStyle: { color: shade(column) },
           emphasis: { disabled: true },
-          data: column.values,
+          data: toldPoints(place, column.values),
+          markArea: k === columns.length - 1 && outside && !lone ? bands(history, colours, width) : undefined,
         })),
       },
       table: {
-        head: ["Round", "Told", ...columns.map(({ name: text }) => ({ text, numeric: true }))],
+        head: ["Round", "Told", "Source", ...columns.map(({ name: text }) => ({ text, numeric: true }))],
         rows: history.round
-          .map((id, k) => [String(id), moment(history.told_at[k]), ...columns.map(({ values }) => percent(values[k]))])
+          .map((id, k) => [String(id), moment(history.told_at[k]), source[k], ...columns.map(({ values }) => percent(values[k]))])
           .reverse(),
       },
     };

@@ -1,6 +1,7 @@
 // A chart in a card, with a text alternative: its data as a table, one button away.
 
 import { fill, h, newId, table } from "./dom.js";
+import { tick } from "./format.js";
 import { chartColours } from "./palette.js";
 import { errorBox } from "./messages.js";
 import { reducedMotion } from "./theme.js";
@@ -144,22 +145,33 @@ export function valueAxis(colours, name, more = {}) {
     nameLocation: "middle",
     nameGap: name === undefined ? 0 : 28,
     nameTextStyle: { color: colours.soft, fontSize: 12 },
-    axisLabel: { color: colours.soft, fontSize: 12, hideOverlap: true },
+    axisLabel: { color: colours.soft, fontSize: 12, hideOverlap: true, formatter: tick },
     axisLine: { show: false },
+    axisTick: { show: false },
     splitLine: { lineStyle: { color: colours.line } },
     ...more,
   };
 }
 
-/** The axis of rounds, in order of telling. */
-export const roundAxis = (colours, rounds) =>
-  categoryAxis(colours, rounds, {
-    boundaryGap: rounds.length === 1,
-    name: "round",
-    nameLocation: "middle",
-    nameGap: 26,
-    nameTextStyle: { color: colours.soft, fontSize: 12 },
+/** The axis of told rounds, by their places in the order of telling: their numbers may go back and forth. */
+export function toldAxis(colours, places) {
+  const [first, last] = [places[0], places.at(-1)];
+  const name = { name: "told, in order", nameLocation: "middle", nameGap: 26, nameTextStyle: { color: colours.soft, fontSize: 12 } };
+  if (places.length === 1) return categoryAxis(colours, [String(first)], name);
+  return valueAxis(colours, name.name, {
+    ...name,
+    min: first,
+    max: last,
+    minInterval: 1,
+    axisLabel: { color: colours.soft, fontSize: 12, hideOverlap: true, showMinLabel: true, showMaxLabel: true },
+    axisLine: { show: true, lineStyle: { color: colours.line } },
+    splitLine: { show: false },
   });
+}
+
+/** Points on that axis. */
+export const toldPoints = (places, values) =>
+  places.length === 1 ? values.map((value) => value ?? "-") : values.map((value, k) => [places[k], value ?? "-"]);
 
 export function categoryAxis(colours, data, more = {}) {
   return {

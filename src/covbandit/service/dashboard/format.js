@@ -3,14 +3,37 @@
 export const DASH = "–";
 
 const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const large = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const exact = new Intl.NumberFormat("en", { maximumFractionDigits: 9 });
 const MINUS = "−";
 
+const STEPS = [
+  [1e12, "T"],
+  [1e9, "B"],
+  [1e6, "M"],
+];
+
+/** Four digits, but never a digit that looks exact and is not: 12,069 in full, and 12.35 M where that is too long. */
 export function number(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return DASH;
-  const size = Math.abs(value);
-  const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? value.toExponential(2) : plain.format(value);
-  return text.replaceAll("-", MINUS);
+  return written(value, Math.abs(value)).replaceAll("-", MINUS);
+}
+
+function written(value, size) {
+  if (size !== 0 && (size < 1e-4 || size >= 1e15)) return value.toExponential(2);
+  if (size < 999.95) return plain.format(value);
+  if (size < 9999999.5) return large.format(value);
+  const [step, letter] = STEPS.find(([least]) => size >= 0.99995 * least);
+  return `${plain.format(value / step)}\u00a0${letter}`;
+}
+
+/** A tick of an axis: exact, and short where it is large. */
+export function tick(value) {
+  const [step, letter] = [...STEPS, [1e4, "k"]].find(([least]) => Math.abs(value) >= least) ?? [1, ""];
+  const scaled = letter === "k" ? value / 1e3 : value / step;
+  if (value !== 0 && (Math.abs(value) < 1e-6 || Math.abs(value) >= 1e15)) return String(value).replaceAll("-", MINUS);
+  return `${exact.format(scaled)}${letter && `\u00a0${letter}`}`.replaceAll("-", MINUS);
 }
 
 export function signed(value) {
@@ -47,7 +70,7 @@ export function duration(seconds) {
   return "under a second";
 }
 
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
 
 export function ago(iso, now = Date.now()) {
   if (!iso) return DASH;

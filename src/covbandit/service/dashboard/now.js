@@ -5,7 +5,7 @@ import { count, duration, listed, number, percent, plural, signed } from "./form
 import { since } from "./times.js";
 import { feedbackWords, outcomeWords } from "./words.js";
 
-export function headline(summary, explanation) {
+export function headline(summary, explanation, history) {
   const by = explanation.by_option;
   const held = by.option
     .map((name, k) => [String(name), by.weight[k]])
@@ -17,23 +17,39 @@ export function headline(summary, explanation) {
   if (held.length > most) {
     named.push(`${percent(held.slice(most).reduce((sum, [, weight]) => sum + weight, 0))} in ${held.length - most} more`);
   }
-  return `After ${plural(explanation.rounds, "told round")}, it proposes ${listed(named)}.`;
+  const outside = history === null ? 0 : history.told - history.asked;
+  const some = outside ? ` (${outside === history.told ? "all" : count(outside)} from outside)` : "";
+  return `After ${plural(explanation.rounds, "told round")}${some}, it proposes ${listed(named)}.`;
 }
 
-const figure = (name, value, hint, tone) =>
-  h("div", { class: "figure", title: hint }, h("dt", {}, name), h("dd", { class: tone ?? null }, value));
+const figure = (name, value, hint, more) =>
+  h("div", { class: "figure", title: hint }, h("dt", {}, name), h("dd", {}, value), more ? h("dd", { class: "more" }, more) : null);
+
+/** What the study's own proposals earned; rounds told from outside are somebody else's. */
+function earned(history) {
+  const outside = history ? history.told - history.asked : 0;
+  const total = history?.asked ? history.asked_cumulative_reward.at(-1) : null;
+  const equal = history?.asked ? (history.asked_equal_weights_cumulative_reward?.at(-1) ?? null) : null;
+  const against = equal === null ? "" : ` Equal weights would have earned ${signed(equal)} in the same rounds.`;
+  return figure(
+    outside ? "Earned by the study" : "Earned so far",
+    total === null ? number(null) : signed(total),
+    `Sum of the rewards per unit of the told rounds${outside ? " that the study proposed" : ""}.${against}`,
+    outside ? (history.asked ? `from ${plural(history.asked, "proposal")}` : "no proposal told yet") : null,
+  );
+}
 
 /** The line of figures under the study's name. */
 export function figures(summary, explanation, history) {
-  const total = history?.cumulative_reward?.at(-1) ?? null;
+  const outside = history ? history.told - history.asked : 0;
   return h(
     "dl",
     { class: "figures" },
-    figure("Rounds told", count(summary.told), `${summary.amended} of them amended`),
+    figure("Rounds told", count(summary.told), `${summary.amended} of them amended`, outside ? `${count(outside)} from outside` : null),
     figure("Waiting for outcome", count(summary.open + summary.expired), `${summary.open} open, ${summary.expired} past their lease`),
     figure("Estimated mean", number(explanation?.mean), "Of the weights proposed now, per round and unit"),
     figure("Estimated risk (sd)", number(explanation?.standard_deviation), "Standard deviation of the weights proposed now"),
-    figure("Earned so far", total === null ? number(null) : signed(total), "Sum of the rewards per unit of all told rounds"),
+    earned(history),
     figure("Last told", since(summary.last_told_at, "never")),
   );
 }

@@ -92,7 +92,7 @@ export async function showStudy(main, name, wanted) {
   function drawHead() {
     fill(setup, setUp(summary));
     fill(numbers, figures(summary, explanation, history));
-    said.textContent = explanation === null ? "" : headline(summary, explanation);
+    said.textContent = explanation === null ? "" : headline(summary, explanation, history);
   }
 
   /** Read everything again; each panel is drawn as soon as its own figures are there. */

@@ -27,10 +27,10 @@ const rowHead = (...children) => h("th", { role: "rowheader", scope: "row" }, h(
 export function weightsCard(colourOf) {
   let folded = true;
   let shown = null;
-  const place = h("div", {}, h("div", { class: "empty" }, h("p", {}, "Loading…")));
+  const place = h("div", { class: "proposing" }, h("div", { class: "empty" }, h("p", {}, "Loading…")));
   const element = card("Proposed weights, and why", place);
 
-  function bar(option, most) {
+  function bar(option) {
     return h(
       "div",
       { class: "weight" },
@@ -38,7 +38,7 @@ export function weightsCard(colourOf) {
       h(
         "span",
         { class: "track", "aria-hidden": "true" },
-        h("span", { class: "fill", style: { width: `${(100 * option.weight) / most}%`, backgroundColor: colourOf(option.name) } }),
+        h("span", { class: "fill", style: { width: `${100 * option.weight}%`, backgroundColor: colourOf(option.name) } }),
       ),
     );
   }
@@ -65,7 +65,6 @@ export function weightsCard(colourOf) {
   function draw() {
     const { summary, explanation, estimates } = shown;
     const all = facts(explanation, estimates, summary).sort((a, b) => a.retired - b.retired || b.weight - a.weight);
-    const most = Math.max(...all.map((option) => option.weight), 1e-9);
     const idle = all.filter((option) => option.weight === 0).length;
     const rows = folded && idle > MANY ? all.filter((option) => option.weight > 0) : all;
     fill(
@@ -90,7 +89,7 @@ export function weightsCard(colourOf) {
               row(
                 { class: option.retired ? "retired" : null },
                 rowHead(h("span", { class: "key square", style: { color: colourOf(option.name) } }), h("span", {}, option.name)),
-                cell(1, bar(option, most)),
+                cell(1, bar(option)),
                 cell(2, reasons(option, all, explanation, summary).join("; ")),
                 cell(3, number(option.meanPart)),
                 cell(4, number(option.riskPart), option.riskPart < 0 ? "hedge" : ""),
