@@ -3,10 +3,11 @@
 from covbandit.studies.allocate import allocate
 from covbandit.studies.beliefs import Frontier, StudyEstimates
 from covbandit.studies.forking import Fork
+from covbandit.studies.glance import list_studies
 from covbandit.studies.history import History
 from covbandit.studies.records import Change, Round, StudySummary, Verification
 from covbandit.studies.store import DEFAULT_STORE, Store
-from covbandit.studies.study import Study, list_studies
+from covbandit.studies.study import Study
 
 __all__ = [
     "DEFAULT_STORE",

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, and_, bindparam, func, insert, literal_column, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError
 from covbandit.learners import Learner
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.log import padded, replay, tell
 from covbandit.studies.outcomes import Listed, as_played, as_told, per_unit
+from covbandit.studies.reading import IS_OPEN, WITH_TELL
 from covbandit.studies.records import NEVER, Change, Round, moment
 from covbandit.studies.rows import FreshRow, as_change, as_round, change_row, found_played, outside_round
 from covbandit.studies.schema import changes, rounds, states, studies, tells
@@ -36,18 +37,13 @@ Entry = tuple[int, Any, Any]
 OWN_LEASE = object()
 """Stands for a lease that is not given: the study's own holds."""
 
-IS_OPEN = rounds.c.status == literal_column("'open'")  # not a parameter: see the indices in the schema
-
 _STUDY = select(studies).where(studies.c.id == bindparam("study"))
 _STUDY_LOCKED = _STUDY.with_for_update()
 _STATE = select(states.c.state, states.c.versions).where(states.c.study_id == bindparam("study"))
-_WITH_TELL = select(rounds, tells.c.played, tells.c.outcome, tells.c.told_at).join_from(
-    rounds, tells, and_(tells.c.study_id == rounds.c.study_id, tells.c.number == rounds.c.last_tell), isouter=True
-)
-_ROUND = _WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.number == bindparam("number"))
-_BY_KEY = _WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.key == bindparam("key"))
+_ROUND = WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.number == bindparam("number"))
+_BY_KEY = WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.key == bindparam("key"))
 _OPEN_OF_CLIENT = (
-    _WITH_TELL.where(
+    WITH_TELL.where(
         rounds.c.study_id == bindparam("study"),
         IS_OPEN,
         rounds.c.client == bindparam("client"),
@@ -59,9 +55,6 @@ _OPEN_OF_CLIENT = (
 )
 _TELL = select(tells.c.played, tells.c.outcome).where(
     tells.c.study_id == bindparam("study"), tells.c.number == bindparam("number")
-)
-_CHANGED = _WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.revision > bindparam("after")).order_by(
-    rounds.c.revision, rounds.c.number
 )
 
 
@@ -127,22 +120,6 @@ class Ledger:
         """Return one round."""
         with self.reading() as (connection, row):
             return self._round(self._found(connection, round_id), Configuration.from_text(row.configuration))
-
-    def changed(self, after: int, limit: int | None, status: str | None) -> list[Round]:
-        """Return the rounds that changed since a revision, in order of revision."""
-        now = time.time()
-        wanted = _CHANGED if limit is None else _CHANGED.limit(limit)
-        if status == "told":
-            wanted = wanted.where(rounds.c.status == "told")
-        elif status == "open":
-            wanted = wanted.where(IS_OPEN, rounds.c.expires_at > now)
-        elif status == "expired":
-            ended = and_(IS_OPEN, rounds.c.expires_at <= now)
-            wanted = wanted.where(or_(rounds.c.status == "expired", ended))
-        with self.reading() as (connection, row):
-            found = connection.execute(wanted, {"study": self.study, "after": after}).all()
-            configuration = Configuration.from_text(row.configuration)
-            return [self._round(each, configuration) for each in found]
 
     # Ask -------------------------------------------------------------------------------------------------------------
 

@@ -382,3 +382,10 @@ def upgrade_store(url: object = DEFAULT_STORE) -> tuple[str | None, str]:
     """
     with Store.of_any_schema(url) as store:
         return store.upgrade()
+
+
+def opened(store: str | Path | Store, create: bool = False) -> tuple[Store, bool]:
+    """Return the store, and whether it was opened here."""
+    if isinstance(store, Store):
+        return store, False
+    return Store(store, create=create), True

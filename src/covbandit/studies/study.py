@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Row, select
 
 from covbandit import validation
 from covbandit.allocation import Allocator, ByName
@@ -21,14 +20,15 @@ from covbandit.studies.beliefs import Frontier, StudyEstimates, estimates_of, fr
 from covbandit.studies.configuration import Configuration, as_name
 from covbandit.studies.creation import new_study
 from covbandit.studies.forking import Fork, copied, forked
+from covbandit.studies.glance import summary_of
 from covbandit.studies.history import Course, History
 from covbandit.studies.ledger import OWN_LEASE, Ledger
 from covbandit.studies.log import Progress, told_rounds
 from covbandit.studies.outcomes import as_outcome_kind
-from covbandit.studies.records import Change, Round, StudySummary, Verification, moment
-from covbandit.studies.rows import as_change
-from covbandit.studies.schema import changes, rounds, studies, tells
-from covbandit.studies.store import DEFAULT_STORE, Store
+from covbandit.studies.reading import changes_in, rounds_in, tells_in
+from covbandit.studies.records import Change, Round, StudySummary, Verification
+from covbandit.studies.schema import studies
+from covbandit.studies.store import DEFAULT_STORE, Store, opened
 from covbandit.studies.verification import verify
 
 StoreLike = str | Path | Store
@@ -116,7 +116,7 @@ class Study:
         kind = as_outcome_kind(outcome)
         as_name(name, "study name", in_address=True)
         seconds = as_lease(lease)
-        place, ours = _opened(store, create=True)
+        place, ours = opened(store, create=True)
         try:
             with place.write() as connection:
                 new_study(connection, name, configuration, kind, seconds, {})
@@ -137,7 +137,7 @@ class Study:
         StoreSchemaError
             If the store was written by an older or a newer version of covbandit.
         """
-        place, ours = _opened(store)
+        place, ours = opened(store)
         try:
             return cls(_ledger(place, name))
         except BaseException:
@@ -342,11 +342,8 @@ class Study:
 
     def changes(self) -> list[Change]:
         """Return what was changed, oldest first; the first one is the creation."""
-        with self._ledger.reading() as (connection, _):
-            found = connection.execute(
-                select(changes).where(changes.c.study_id == self._ledger.study).order_by(changes.c.revision)
-            ).all()
-        return [as_change(each) for each in found]
+        with self._ledger.reading() as (connection, row):
+            return changes_in(connection, row)
 
     # Look ------------------------------------------------------------------------------------------------------------
 
@@ -370,7 +367,8 @@ class Study:
             raise InvalidInput(f'status must be "open", "told" or "expired", got {status!r}')
         after = min(validation.as_count(after, "after"), 2**62)
         limit = None if limit is None else min(validation.as_count(limit, "limit", 1), 2**31)
-        return self._ledger.changed(after, limit, status)
+        with self._ledger.reading() as (connection, row):
+            return rounds_in(connection, row, after, limit, status)
 
     def explain(self) -> Explanation:
         """Say why: what each option contributes to the mean and the risk of the weights proposed now."""
@@ -414,15 +412,20 @@ class Study:
             outcome ever told, corrections and what they correct, and changes.
         """
         kind = files.as_format(format, path)
-        found = sorted(self.rounds(), key=lambda each: each.id)
-        content: Any
-        if kind == "json":
-            configured = json.loads(self._row().configuration)
-            content = files.document_of(self.summary(), configured, found, self._tells(), self.changes())
-        else:
-            configuration = self._configuration()
-            total = configuration.build().feedback == "total"
-            content = files.table_of(found, configuration.options, total)
+        with self._ledger.reading() as (connection, row):
+            configuration = Configuration.from_text(row.configuration)
+            found = sorted(rounds_in(connection, row), key=lambda each: each.id)
+            content: Any
+            if kind == "json":
+                content = files.document_of(
+                    summary_of(connection, row),
+                    json.loads(row.configuration),
+                    found,
+                    tells_in(connection, row),
+                    changes_in(connection, row),
+                )
+            else:
+                content = files.table_of(found, configuration.options, configuration.build().feedback == "total")
         written = files.written(content, kind)
         if path is not None:
             files.keep(written, path)
@@ -471,30 +474,6 @@ class Study:
     def _configuration(self) -> Configuration:
         return Configuration.from_text(self._row().configuration)
 
-    def _tells(self) -> list[dict[str, Any]]:
-        with self._ledger.reading() as (connection, _):
-            found = connection.execute(
-                select(tells).where(tells.c.study_id == self._ledger.study).order_by(tells.c.number)
-            ).all()
-        return [
-            {
-                "number": each.number,
-                "round": each.round,
-                "kind": each.kind,
-                "told_at": moment(each.told_at).isoformat(),  # type: ignore[union-attr]
-                "played": json.loads(each.played),
-                "outcome": json.loads(each.outcome),
-            }
-            for each in found
-        ]
-
-
-def _opened(store: StoreLike, create: bool = False) -> tuple[Store, bool]:
-    """Return the store, and whether it was opened here."""
-    if isinstance(store, Store):
-        return store, False
-    return Store(store, create=create), True
-
 
 def _ledger(store: Store, name: object) -> Ledger:
     with store.read() as connection:
@@ -515,51 +494,3 @@ def as_lease(lease: object) -> float | None:
     if isinstance(lease, timedelta):
         lease = lease.total_seconds()
     return validation.as_positive(lease, "lease")
-
-
-def summary_of(connection: Connection, row: Row[Any]) -> StudySummary:
-    """Return a study at a glance, from its row."""
-    still_open = int(row.n_open) - _ended(connection, row)
-    configuration = Configuration.from_text(row.configuration)
-    learner = configuration.build()
-    return StudySummary(
-        name=row.name,
-        options=configuration.in_use,
-        retired=configuration.retired,
-        feedback=learner.feedback,
-        outcome=row.outcome,
-        learner=repr(learner),
-        learner_class=configuration.learner,
-        risk_aversion=learner.risk_aversion,
-        min_weight=learner.min_weight,
-        lease_seconds=row.lease,
-        created_at=moment(row.created_at),  # type: ignore[arg-type]
-        revision=int(row.revision),
-        rounds=int(row.n_rounds),
-        told=int(row.n_told),
-        open=still_open,
-        expired=int(row.n_rounds - row.n_told) - still_open,
-        amended=int(row.n_amended),
-        last_told_at=moment(row.last_told_at),
-    )
-
-
-def _ended(connection: Connection, row: Row[Any]) -> int:
-    """Count the rounds whose lease has ended since the last ask, which are still written as open."""
-    now = time.time()
-    if now < row.next_expiry:
-        return 0
-    ended = (rounds.c.study_id == row.id, rounds.c.status == "open", rounds.c.expires_at <= now)
-    return int(connection.execute(select(func.count()).select_from(rounds).where(*ended)).scalar_one())
-
-
-def list_studies(store: StoreLike = DEFAULT_STORE) -> list[StudySummary]:
-    """Return all studies of a store at a glance, by name."""
-    place, ours = _opened(store)
-    try:
-        with place.read() as connection:
-            found = connection.execute(select(studies).order_by(studies.c.name)).all()
-            return [summary_of(connection, row) for row in found]
-    finally:
-        if ours:
-            place.close()

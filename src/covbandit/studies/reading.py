@@ -1,0 +1,63 @@
+"""What is read of a study's rows, all within one transaction where it must fit together."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, bindparam, literal_column, or_, select
+
+from covbandit.studies.configuration import Configuration
+from covbandit.studies.records import Change, Round, as_iso, moment
+from covbandit.studies.rows import as_change, as_round
+from covbandit.studies.schema import changes, rounds, tells
+
+IS_OPEN = rounds.c.status == literal_column("'open'")  # not a parameter: see the indices in the schema
+
+WITH_TELL = select(rounds, tells.c.played, tells.c.outcome, tells.c.told_at).join_from(
+    rounds, tells, and_(tells.c.study_id == rounds.c.study_id, tells.c.number == rounds.c.last_tell), isouter=True
+)
+_CHANGED = WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.revision > bindparam("after")).order_by(
+    rounds.c.revision, rounds.c.number
+)
+
+
+def rounds_in(
+    connection: Connection, row: Row[Any], after: int = 0, limit: int | None = None, status: str | None = None
+) -> list[Round]:
+    """Return the rounds of a study that changed since a revision, in order of revision."""
+    now = time.time()
+    wanted = _CHANGED if limit is None else _CHANGED.limit(limit)
+    if status == "told":
+        wanted = wanted.where(rounds.c.status == "told")
+    elif status == "open":
+        wanted = wanted.where(IS_OPEN, rounds.c.expires_at > now)
+    elif status == "expired":
+        ended = and_(IS_OPEN, rounds.c.expires_at <= now)
+        wanted = wanted.where(or_(rounds.c.status == "expired", ended))
+    found = connection.execute(wanted, {"study": row.id, "after": after}).all()
+    options = Configuration.from_text(row.configuration).options
+    return [as_round(each, row.name, row.outcome, options) for each in found]
+
+
+def changes_in(connection: Connection, row: Row[Any]) -> list[Change]:
+    """Return the changes of a study, oldest first."""
+    found = connection.execute(select(changes).where(changes.c.study_id == row.id).order_by(changes.c.revision)).all()
+    return [as_change(each) for each in found]
+
+
+def tells_in(connection: Connection, row: Row[Any]) -> list[dict[str, Any]]:
+    """Return everything ever told to a study, in order."""
+    found = connection.execute(select(tells).where(tells.c.study_id == row.id).order_by(tells.c.number)).all()
+    return [
+        {
+            "number": each.number,
+            "round": each.round,
+            "kind": each.kind,
+            "told_at": as_iso(moment(each.told_at)),
+            "played": json.loads(each.played),
+            "outcome": json.loads(each.outcome),
+        }
+        for each in found
+    ]
