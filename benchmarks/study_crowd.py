@@ -161,7 +161,7 @@ def _together(found: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
 
 def _line(file: int) -> bytes:
     """Read up to the end of a line from a pipe."""
-    parts = []
+    parts: list[bytes] = []
     while not parts or not parts[-1].endswith(b"\n"):
         part = os.read(file, 1 << 16)
         if not part:

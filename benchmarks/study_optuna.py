@@ -57,8 +57,8 @@ def measure_optuna(places: Sequence[Place], many: int, pairs: int) -> Section:
             if k >= 0:
                 floor.take_turn()
                 optuna.append(cost)
-                for learner, seconds in costs.items():
-                    ours[learner].append(seconds)
+                for learner, ours_took in costs.items():
+                    ours[learner].append(ours_took)
         for learner, seconds in ours.items():
             studies[learner].close()
             ratio = statistics.median(optuna) / statistics.median(seconds)
