@@ -279,7 +279,7 @@ def test_export_to_files_and_pipes(study: Run, read: Read, funds: cb.Study, tmp_
 
 def test_verify_ends_with_one_where_log_and_state_differ(study: Run, read: Read, funds: cb.Study) -> None:
     funds.close()
-    assert "ok: funds: 1 rounds told again" in study("verify", "funds")[1]
+    assert "ok: funds: 1 round told again" in study("verify", "funds")[1]
     database = sqlite3.connect("covbandit.db")
     with database:
         database.execute("UPDATE studies SET n_told = 5")

@@ -15,7 +15,6 @@ access          which tokens are valid now
 limits          how many requests at once
 metrics         what Prometheus sees
 lifecycle       store, studies in memory, threads: opened once, closed at the end
-together        tells of one study that wait at the same time, in one transaction
 writing         answers: strict JSON
 pages           the dashboard's files
 server          sockets, signals, graceful stop

@@ -106,8 +106,6 @@ def _endpoint(service: Service, operation: Operation) -> Endpoint:
                 sent = await read_json(request, service.settings.body_limit)
                 body = checked(operation.body, sent, "the body")
             call = Call(service, request.path_params, query, body)
-            if operation.prepare is not None:
-                call = operation.prepare(call)
             if operation.slow:
                 return await service.toil(lambda: operation.run(call))
             if operation.body is not None:

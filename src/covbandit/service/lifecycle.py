@@ -14,7 +14,6 @@ from covbandit.errors import InvalidInput, NotFound
 from covbandit.service.access import Doorkeeper
 from covbandit.service.limits import RateLimit
 from covbandit.service.metrics import Metrics
-from covbandit.service.together import TellsTogether
 from covbandit.studies import Store, Study
 from covbandit.studies.configuration import as_name
 
@@ -69,7 +68,6 @@ class Service:
         self.metrics = Metrics(store)
         self.doorkeeper = Doorkeeper(store, settings.require_tokens, settings.remember_tokens)
         self.rate_limit = RateLimit(500.0 if settings.rate_limit is None else settings.rate_limit)
-        self.tells = TellsTogether(self.study)
         self._studies: OrderedDict[str, Study] = OrderedDict()
         self._lock = threading.Lock()
         # Asks and tells of one study wait in one line, first come first served, rather than for a lock, which is

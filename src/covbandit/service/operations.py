@@ -6,7 +6,7 @@ Each function runs in a thread, is handed a `Call`, and leaves the work to the s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -20,7 +20,6 @@ from covbandit.service import answers, bodies
 from covbandit.service.lifecycle import Service
 from covbandit.service.metrics import CONTENT_TYPE
 from covbandit.service.reading import round_number
-from covbandit.service.together import Ticket
 from covbandit.service.writing import json_answer
 from covbandit.studies import Study, list_studies
 from covbandit.studies.schema import SCHEMA
@@ -48,15 +47,12 @@ class Call:
         The variable parts of the address, as text.
     query, body : BaseModel or None
         What stands after the question mark, and what was sent.
-    ticket : Ticket or None
-        Of a tell, its place among those that wait.
     """
 
     service: Service
     path: dict[str, str]
     query: BaseModel | None
     body: BaseModel | None
-    ticket: Ticket | None = None
 
     @property
     def study(self) -> Study:
@@ -89,8 +85,6 @@ class Operation:
         What is sent, and what may stand after the question mark.
     slow : bool
         Whether the work grows with the history.
-    prepare : callable or None
-        What is done as soon as the request was read, before it waits for its turn.
     """
 
     method: str
@@ -102,7 +96,6 @@ class Operation:
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     slow: bool = False
-    prepare: Callable[[Call], Call] | None = None
 
     @property
     def route(self) -> str:
@@ -196,16 +189,10 @@ def tell(call: Call) -> Response:
     The same outcome again changes nothing; another one is a conflict and changes nothing either: correct it with amend.
     A round that has expired may still be told.
     """
-    told = call.service.tells.serve(cast(Ticket, call.ticket))
+    number, body = call.round, cast(bodies.TellBody, call.body)
+    told = call.study.tell(number, cast(Outcome, body.outcome), body.weights)
     call.service.metrics.tells.inc()
     return json_answer(told.to_dict())
-
-
-def queue_tell(call: Call) -> Call:
-    """Let a tell wait, so that whoever's turn it is tells those that wait together."""
-    body = cast(bodies.TellBody, call.body)
-    ticket = call.service.tells.queue(call.path["name"], (call.round, body.outcome, body.weights))
-    return replace(call, ticket=ticket)
 
 
 def amend(call: Call) -> Response:
@@ -313,7 +300,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_STUDY}/ask", ask, "tell", _A.RoundAnswer, body=_B.AskBody),
     Operation("GET", f"{_STUDY}/rounds", get_rounds, "read", _A.RoundsAnswer, query=_B.RoundsQuery),
     Operation("GET", _ROUND, get_round, "read", _A.RoundAnswer),
-    Operation("POST", f"{_ROUND}/tell", tell, "tell", _A.RoundAnswer, body=_B.TellBody, prepare=queue_tell),
+    Operation("POST", f"{_ROUND}/tell", tell, "tell", _A.RoundAnswer, body=_B.TellBody),
     Operation("POST", f"{_ROUND}/amend", amend, "tell", _A.RoundAnswer, body=_B.TellBody, slow=True),
     Operation("POST", f"{_STUDY}/tell_many", tell_many, "tell", _A.ManyRoundsAnswer, body=_B.TellManyBody, slow=True),
     Operation("POST", f"{_STUDY}/tell_outside", tell_outside, "tell", _A.RoundAnswer, body=_B.TellOutsideBody),
