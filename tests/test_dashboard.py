@@ -383,7 +383,14 @@ def test_no_number_looks_more_exact_than_it_is(browser: Browser, url: str) -> No
         1.234e16: "1.23e+16",
         0.0000123: "1.23e−5",
     }
-    ticks = {0.0: "0", -0.25: "−0.25", 5000.0: "5,000", 60000.0: "60\u00a0k", -1500000.0: "−1.5\u00a0M"}
+    ticks = {
+        0.0: "0",
+        -0.25: "−0.25",
+        900.0: "900",
+        2500.0: "2.5\u00a0k",
+        60000.0: "60\u00a0k",
+        -1500000.0: "−1.5\u00a0M",
+    }
     with Visit(browser, url) as visit:
         write = "async ([name, values]) => values.map((await import('/dashboard/format.js'))[name])"
         assert visit.page.evaluate(write, ["number", list(wanted)]) == list(wanted.values())

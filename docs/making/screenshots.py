@@ -118,11 +118,16 @@ def _part(page: Page, first: str, last: str) -> bytes:
 
 
 def _small(png: bytes) -> bytes:
-    """Return a picture with its 256 most frequent colours: a third of the bytes, and it looks the same."""
+    """Return a picture in 256 colours, frequent ones and a mean of the rest: a third of the bytes, looks the same."""
     whole = Image.open(io.BytesIO(png)).convert("RGB")
-    found = sorted(whole.getcolors(whole.width * whole.height), reverse=True)[:256]
+    found = [colour for _, colour in sorted(whole.getcolors(whole.width * whole.height), reverse=True)]
+    kept, rest = found[:160], found[160:]
+    if rest:  # each colour once, however rare: the steps of a scale
+        strip = Image.new("RGB", (len(rest), 1))
+        strip.putdata(rest)
+        kept += [colour for _, colour in strip.quantize(96).convert("RGB").getcolors(96)]
     palette = Image.new("P", (1, 1))
-    palette.putpalette([part for _, colour in found for part in colour])
+    palette.putpalette([part for colour in kept for part in colour])
     buffer = io.BytesIO()
     whole.quantize(palette=palette, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
     return buffer.getvalue()

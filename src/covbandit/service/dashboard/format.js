@@ -9,9 +9,9 @@ const exact = new Intl.NumberFormat("en", { maximumFractionDigits: 9 });
 const MINUS = "−";
 
 const STEPS = [
-  [1e12, "T"],
-  [1e9, "B"],
-  [1e6, "M"],
+  [1e12, "\u00a0T"],
+  [1e9, "\u00a0B"],
+  [1e6, "\u00a0M"],
 ];
 
 /** Four digits, but never a digit that looks exact and is not: 12,069 in full, and 12.35 M where that is too long. */
@@ -25,15 +25,15 @@ function written(value, size) {
   if (size < 999.95) return plain.format(value);
   if (size < 9999999.5) return large.format(value);
   const [step, letter] = STEPS.find(([least]) => size >= 0.99995 * least);
-  return `${plain.format(value / step)}\u00a0${letter}`;
+  return `${plain.format(value / step)}${letter}`;
 }
 
 /** A tick of an axis: exact, and short where it is large. */
 export function tick(value) {
-  const [step, letter] = [...STEPS, [1e4, "k"]].find(([least]) => Math.abs(value) >= least) ?? [1, ""];
-  const scaled = letter === "k" ? value / 1e3 : value / step;
-  if (value !== 0 && (Math.abs(value) < 1e-6 || Math.abs(value) >= 1e15)) return String(value).replaceAll("-", MINUS);
-  return `${exact.format(scaled)}${letter && `\u00a0${letter}`}`.replaceAll("-", MINUS);
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-6 || size >= 1e15)) return String(value).replaceAll("-", MINUS);
+  const [step, letter] = [...STEPS, [1e3, "\u00a0k"]].find(([least]) => size >= least) ?? [1, ""];
+  return `${exact.format(value / step)}${letter}`.replaceAll("-", MINUS);
 }
 
 export function signed(value) {
