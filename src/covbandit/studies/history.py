@@ -163,7 +163,8 @@ def _thinned(asked: NDArray[np.bool_], points: int) -> NDArray[np.intp]:
 def _evenly(places: NDArray[np.intp], points: int) -> NDArray[np.intp]:
     if places.size <= points:
         return places
-    return places[np.unique(np.linspace(0, places.size - 1, points).round().astype(int))]
+    kept: NDArray[np.intp] = places[np.unique(np.linspace(0, places.size - 1, points).round().astype(int))]
+    return kept
 
 
 def _sums(rewards: F64, counted: NDArray[np.intp]) -> tuple[tuple[float, ...], tuple[float | None, ...]]:
