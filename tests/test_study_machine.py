@@ -29,8 +29,7 @@ from sqlalchemy import select
 
 import covbandit as cb
 from covbandit.errors import Conflict, CovbanditError, InvalidInput, NotFound
-from covbandit.studies import Round, Store, Study, ledger, rows
-from covbandit.studies import study as studies_module
+from covbandit.studies import Round, Store, Study, glance, ledger, reading, rows
 from covbandit.studies.log import tell
 from covbandit.studies.schema import changes, rounds, states, studies, tells
 from stores import sqlite_url
@@ -228,7 +227,7 @@ class Use(RuleBasedStateMachine):
         super().__init__()
         self.now = 1_000_000.0
         clock = SimpleNamespace(time=lambda: self.now)
-        self.patches = [mock.patch.object(module, "time", clock) for module in (ledger, rows, studies_module)]
+        self.patches = [mock.patch.object(module, "time", clock) for module in (glance, ledger, reading, rows)]
         for patch in self.patches:
             patch.start()
 
