@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import pickle
 import time
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 import covbandit as cb
-from covbandit.errors import Conflict, InvalidInput, NotFound
-from covbandit.studies import list_studies
+from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError, StoreSchemaError
+from covbandit.studies import Store, configuration, list_studies
 
 OPTIONS = ["SPY", "TLT", "GLD"]
 
@@ -163,6 +167,16 @@ def test_clients_never_share_a_round(store_url: str) -> None:
     assert study.ask().id != study.ask().id
 
 
+def test_the_first_client_of_a_key_keeps_it(store_url: str) -> None:
+    study = funds(store_url)
+    opened = study.ask(key="2026-W46")
+    assert study.ask(client="a", key="2026-W46").client == "a"
+    with pytest.raises(Conflict, match="of client 'a'"):
+        study.ask(client="b", key="2026-W46")
+    assert study.ask(key="2026-W46").id == opened.id
+    assert [each.client for each in study.rounds()] == ["a"]
+
+
 def test_schedules_advance_by_the_rounds_outstanding(store_url: str) -> None:
     learner = cb.MCETE(n_options=3, risk_aversion=0.5)
     study = cb.Study.create("mix", OPTIONS, learner, "per_unit", store_url)
@@ -187,6 +201,22 @@ def test_leases_end(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (late.status, late.late) == ("told", True)
     assert study.verify().ok
     assert study.summary().expired == 0
+
+
+def test_rounds_that_expire_together_are_read_in_pieces(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = funds(store_url, lease=60)
+    for _ in range(6):
+        study.ask()
+    begun = time.time()
+    monkeypatch.setattr(time, "time", lambda: begun + 61)
+    study.ask()
+    seen: list[int] = []
+    after = 0
+    while page := study.rounds(after=after, limit=2):
+        seen += [each.id for each in page]
+        after = page[-1].revision
+    assert seen == [1, 2, 3, 4, 5, 6, 7]
+    assert study.verify().ok
 
 
 def test_leases_of_single_rounds_and_of_none(store_url: str) -> None:
@@ -342,8 +372,15 @@ def test_amounts_are_divided_by_the_weight(store_url: str) -> None:
 def test_amounts_of_all_options_need_weights(store_url: str) -> None:
     study = cb.Study.create("funds", OPTIONS, empirical(), "amount", store_url)
     study.tell(study.ask().id, [1.0, 2.0, 3.0])
-    with pytest.raises(InvalidInput, match="create the study with outcome='per_unit'"):
+    with pytest.raises(InvalidInput, match="option 'GLD' had weight 0, so it earned no amount to divide; leave it out"):
         study.tell(study.ask().id, [1.0, 2.0, 3.0], weights=[0.5, 0.5, 0.0])
+    with pytest.raises(InvalidInput, match="missing for option 'TLT'"):
+        study.tell(study.ask().id, {"SPY": 1.0}, weights=[0.5, 0.5, 0.0])
+    told = study.tell(study.ask().id, {"SPY": 1.0, "TLT": 2.0}, weights=[0.5, 0.5, 0.0])  # gold was not seen
+    assert told.rewards == {"SPY": 2.0, "TLT": 4.0}
+    assert study.learner.counts.tolist() == [2, 2, 1]
+    assert study.history().equal_weights_cumulative_reward is None  # nobody knows what gold would have earned
+    assert study.verify().exact
 
 
 def test_history_from_outside(store_url: str) -> None:
@@ -418,6 +455,50 @@ def test_two_objects_work_on_one_study(store_url: str) -> None:
         (two, one)[k % 2].tell(asked.id, reward)
         learner.tell(learner.ask(), reward)
     assert one.learner.ask().tobytes() == two.learner.ask().tobytes() == learner.ask().tobytes()
+
+
+def test_a_study_goes_to_other_processes(store_url: str) -> None:
+    study = funds(store_url)
+    study.tell(study.ask().id, [0.1, 0.2, 0.3])
+    again = pickle.loads(pickle.dumps(study))
+    assert again.ask(client="x").id == study.ask(client="x").id == 2
+    # A forked process inherits open connections, which it must not use.
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as processes:
+        asked = [each.result() for each in [processes.submit(study.ask, client=f"c{k}") for k in range(6)]]
+    assert sorted(each.id for each in asked) == [3, 4, 5, 6, 7, 8]
+    study.tell(3, [0.1, 0.2, 0.3])
+    assert study.verify().exact
+
+
+def test_a_store_of_another_program_is_left_alone(store_url: str) -> None:
+    funds(store_url)
+    with Store(store_url) as store, store.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = 'v3.2.0.a'"))
+    with pytest.raises(StoreSchemaError, match="tables of another program"):
+        cb.Study.open("funds", store_url)
+    with Store.of_any_schema(store_url) as store:
+        with store.write() as connection:
+            connection.execute(text("DROP TABLE alembic_version"))
+        with pytest.raises(StoreSchemaError, match="tables of another program"):
+            store.upgrade()
+
+
+class Own(cb.MCEmpirical):
+    """A learner of a user's own."""
+
+
+def test_one_unknown_learner_does_not_hide_the_other_studies(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    funds(store_url)
+    own = cb.Study.create("own", OPTIONS, Own(n_options=3, risk_aversion=0.25), "per_unit", store_url)
+    assert own.ask().weights == dict.fromkeys(OPTIONS, 1 / 3)
+    known = {name: kind for name, kind in configuration.known_classes().items() if kind is not Own}
+    monkeypatch.setattr(configuration, "known_classes", lambda: known)
+    found = {each.name: each for each in list_studies(store_url)}
+    assert (found["own"].feedback, found["own"].risk_aversion) == ("unknown", 0.25)
+    assert "not known here" in found["own"].learner
+    assert found["funds"].feedback == "all"
+    with pytest.raises(StateFileError, match="is not known here; import"):
+        cb.Study.open("own", store_url)
 
 
 def test_rounds_since_a_revision(store_url: str) -> None:

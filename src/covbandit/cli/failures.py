@@ -36,11 +36,13 @@ class Ending:
     hint: str
 
 
+_SAFE = "What is repeated is not counted twice; `ask` and `outside` need a --key (or --client) for that."
+
 # The first class in an error's line of ancestors that stands here decides.
 TABLE: dict[type[BaseException], Ending] = {
     NotFound: Ending(3, "not_found", "`covbandit study list` shows the studies of a store."),
     Conflict: Ending(4, "conflict", "Nothing was changed; look at what is there, and decide."),
-    StoreUnavailable: Ending(5, "unavailable", "Repeating the command is safe."),
+    StoreUnavailable: Ending(5, "unavailable", _SAFE),
     StoreSchemaError: Ending(6, "unavailable", "Act as the message says."),
     CovbanditError: Ending(2, "invalid", "Nothing was changed; correct what the message names."),
 }
@@ -96,8 +98,8 @@ def _whether_again(error: CovbanditError) -> str:
     if not isinstance(error, StoreUnavailable):
         return ""
     if error.retryable:
-        return "This may pass by itself: try again. Repeating the command is safe, nothing is counted twice."
-    return "This does not pass by itself: remove the cause, then repeat the command. Nothing is counted twice."
+        return f"This may pass by itself: try again. {_SAFE}"
+    return f"This does not pass by itself: remove the cause, then repeat the command. {_SAFE}"
 
 
 def _object(code: str, message: str, hint: str) -> None:

@@ -22,7 +22,7 @@ from covbandit.cli.study_printing import (
     print_summary,
 )
 from covbandit.cli.study_waiting import Waiting
-from covbandit.errors import InvalidInput
+from covbandit.errors import InvalidInput, StateFileError
 from covbandit.studies import Round, Store, Study, Verification, list_studies
 
 _LATEST = 20  # rounds shown to people who do not say how many
@@ -200,7 +200,7 @@ def verify(name: str | None, everything: bool, store: str, as_json: bool) -> Non
         raise InvalidInput("name the study to verify, or --all" + ("; not both" if everything else ""))
     with Store(store) as place:
         names = [each.name for each in list_studies(place)] if name is None else [name]
-        found = {each: _verified(Study.open(each, place)) for each in names}
+        found = {each: _verified(each, place, alone=name is not None) for each in names}
         url = place.url
     if as_json:
         listed = [{"study": each, **result.to_dict()} for each, result in found.items()]
@@ -213,10 +213,19 @@ def verify(name: str | None, everything: bool, store: str, as_json: bool) -> Non
             say(f"{'ok' if result.ok else 'DIFFERS'}: {each}: {result.message}", style="" if result.ok else "bold red")
     if not all(result.ok for result in found.values()):
         if not as_json:
-            note("hint: the log is what counts; any amendment or change of a study computes its state anew from it")
+            note(
+                "hint: the log is what counts; `covbandit study set NAME --risk-aversion RHO`, with the ρ that it has, "
+                "computes the state anew from it"
+            )
         raise typer.Exit(DIFFERS)
 
 
-def _verified(study: Study) -> Verification:
-    with Waiting(f"verifying {study.name}", study.summary().told) as waiting:
-        return study.verify(waiting)
+def _verified(name: str, place: Store, alone: bool) -> Verification:
+    try:
+        study = Study.open(name, place)
+        with Waiting(f"verifying {name}", study.summary().told) as waiting:
+            return study.verify(waiting)
+    except StateFileError as error:
+        if alone:
+            raise
+        return Verification(False, False, float("nan"), 0, str(error))  # the others are verified all the same

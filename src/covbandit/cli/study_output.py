@@ -158,6 +158,9 @@ def _plain(value: Any) -> Any:
 
 def command(verb: str, *arguments: str, store: str) -> str:
     """Return a command that the user may copy; `store` is its address without a password."""
-    here = os.environ.get(STORE_VARIABLE) or DEFAULT_STORE
+    from covbandit.studies.store import as_url  # here, since help must not wait for databases
+
+    here = as_url(os.environ.get(STORE_VARIABLE) or DEFAULT_STORE).render_as_string(hide_password=True)
     words = ["covbandit", "study", verb, *map(shlex.quote, arguments)]
-    return " ".join(words if store == here else [*words, "--store", shlex.quote(store)])
+    same = as_url(store).render_as_string(hide_password=True) == here
+    return " ".join(words if same else [*words, "--store", shlex.quote(store)])

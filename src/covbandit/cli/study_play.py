@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -219,14 +222,29 @@ def _tell_history(
         entries, without = _returns(study, file, _weights(study, played), kind, unit), 0
     else:
         entries, without = read_entries(file, all_options(study), study.feedback == "total", history=True)
+    before = study.summary().rounds
     found = []
+    seen: Counter[str] = Counter()
     with Waiting(f"telling {file.name}", len(entries)) as waiting:
         for done, entry in enumerate(entries):
             waiting(done)
-            own = (entry.key if key is None else None) or f"{key or file.name}, {entry.key or entry.label}"
+            own = entry.key
+            if key is not None or own is None:
+                # By content rather than by line: rows may be added above, and another file may have the same name.
+                content = _fingerprint(entry, with_label=bool(played))
+                seen[content] += 1
+                own = f"{key or file.name}, {entry.key or content}-{seen[content]}"
             with _located(entry, done):
                 found.append(study.tell_outside(entry.weights or {}, entry.outcome, own))
     _answer(found, without, "told", file, as_json)
+    if known := len(found) - (study.summary().rounds - before):
+        note(f"note: {known:,} of them were known already, and not counted again; rounds that only look alike: --key")
+
+
+def _fingerprint(entry: Entry, with_label: bool) -> str:
+    """Return what tells a round from others by its content; a table of returns also has a date for each."""
+    content = json.dumps([entry.label if with_label else None, entry.weights, entry.outcome], sort_keys=True)
+    return hashlib.blake2b(content.encode(), digest_size=6).hexdigest()
 
 
 def _returns(study: Study, file: Path, weights: dict[str, float], kind: str, unit: str) -> list[Entry]:

@@ -63,7 +63,7 @@ class Kind:
     hint: str
 
 
-_AGAIN = "Repeating the request later is safe: what was told already is not counted twice."
+_AGAIN = "A tell may be repeated later, it is not counted twice; so may ask and tell_outside, with a key."
 
 # The first class in an error's line of ancestors that stands here decides.
 TABLE: dict[type[BaseException], Kind] = {

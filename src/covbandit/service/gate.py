@@ -22,6 +22,7 @@ ROUTE = "covbandit.route"
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _OPEN = frozenset({operation.route for operation in OPERATIONS if operation.scope is None} | {f"{BASE}/openapi.json"})
+_HEALTH = f"{BASE}/health"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 
 _EVERYWHERE = [
@@ -127,7 +128,7 @@ class Gate:
 
     def _limit(self, scope: Scope, visitor: Visitor | None) -> None:
         limit = self._service.rate_limit
-        if not limit.per_second:
+        if not limit.per_second or scope["path"] == _HEALTH:  # whoever watches the service must not be told it is down
             return
         if visitor is not None and visitor.token is not None:
             limit.take(visitor.token)

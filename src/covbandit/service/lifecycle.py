@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 _MOST_STUDIES = 200  # in memory at once
 _READERS = 4
-_SLOW_THREADS = 2
+_SLOW_THREADS = 4
 _WRITERS = 8  # PostgreSQL; a SQLite file has one writer at a time anyway
 
 

@@ -84,7 +84,7 @@ class Operation:
     body, query : type or None
         What is sent, and what may stand after the question mark.
     slow : bool
-        Whether the work grows with the history.
+        Whether the work grows with the history, or waits for work that does.
     """
 
     method: str
@@ -165,13 +165,14 @@ def get_rounds(call: Call) -> Response:
     """List rounds that changed since a revision, in the order of their last change."""
     query = cast(bodies.RoundsQuery, call.query)
     study = call.study
+    revision = study.revision  # read first: rounds that change in between are then seen twice, never missed
     found = study.rounds(after=query.after, limit=query.limit + 1, status=query.status)
     shown = found[: query.limit]
     return json_answer(
         {
             "rounds": [one.to_dict() for one in shown],
             "revision": shown[-1].revision if shown else query.after,
-            "study_revision": study.revision,
+            "study_revision": revision,
             "more": len(found) > len(shown),
         }
     )
@@ -304,8 +305,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_ROUND}/amend", amend, "tell", _A.RoundAnswer, body=_B.TellBody, slow=True),
     Operation("POST", f"{_STUDY}/tell_many", tell_many, "tell", _A.ManyRoundsAnswer, body=_B.TellManyBody, slow=True),
     Operation("POST", f"{_STUDY}/tell_outside", tell_outside, "tell", _A.RoundAnswer, body=_B.TellOutsideBody),
-    Operation("GET", f"{_STUDY}/explain", explain, "read", _A.ExplanationAnswer),
-    Operation("GET", f"{_STUDY}/estimates", estimates, "read", _A.EstimatesAnswer),
+    Operation("GET", f"{_STUDY}/explain", explain, "read", _A.ExplanationAnswer, slow=True),
+    Operation("GET", f"{_STUDY}/estimates", estimates, "read", _A.EstimatesAnswer, slow=True),
     Operation("GET", f"{_STUDY}/frontier", frontier, "read", _A.FrontierAnswer, query=_B.FrontierQuery, slow=True),
     Operation("GET", f"{_STUDY}/history", history, "read", _A.HistoryAnswer, query=_B.HistoryQuery, slow=True),
     Operation("GET", f"{_STUDY}/export", export, "read", None, query=_B.ExportQuery, slow=True),

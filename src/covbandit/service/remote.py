@@ -149,6 +149,9 @@ class RemoteStudy:
         """Add an option; see `covbandit.Study.add_option`."""
         return self._change({"add": option}, "added")
 
+    def close(self) -> None:
+        """Do nothing: the connection is the client's, which closes it."""
+
     def changes(self) -> list[Change]:
         """Return what was changed, oldest first; the first one is the creation."""
         return [Change.from_dict(each) for each in self._get("/changes").data["changes"]]
@@ -249,11 +252,12 @@ class RemoteStudy:
 
     def _change(self, body: Mapping[str, Any], kind: str) -> Change:
         before = self.revision
-        ((_, value),) = body.items()
+        ((what, value),) = body.items()
+        told_as = "risk_aversion" if what == "risk_aversion" else "option"
 
         def made() -> Answer | None:
             for change in self.changes():
-                if change.revision > before and change.kind == kind and value in change.detail.values():
+                if change.revision > before and change.kind == kind and change.detail.get(told_as) == value:
                     return Answer(as_json(change.to_dict()), self._line.url)
             return None
 

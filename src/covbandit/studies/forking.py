@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, Row, insert, update
 
 from covbandit.errors import Unsupported
 from covbandit.learners import Explanation, Learner
@@ -130,19 +130,18 @@ def _kept(told: Told, kind: str, feedback: str) -> Listed | float:
     return told.outcome
 
 
-def copied(
-    connection: Connection, name: str, made: Forked, origin: str, study: int, kind: str, lease: float | None
-) -> None:
+def copied(connection: Connection, name: str, made: Forked, origin: Row[Any]) -> None:
     """Write a fork as a study of its own, with the history as rounds told from outside."""
     configuration = made.configuration
-    number = new_study(connection, name, configuration, kind, lease, {"forked_from": origin})
+    kind = origin.outcome
+    number = new_study(connection, name, configuration, kind, origin.lease, {"forked_from": origin.name})
     now = time.time()
     n = 0
     learner = configuration.build()
 
     def history() -> Any:
         nonlocal n
-        for told in list(told_rounds(connection, study, len(configuration.options))):
+        for told in list(told_rounds(connection, origin.id, len(configuration.options))):
             n += 1
             outcome = _kept(told, kind, made.feedback)
             connection.execute(

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
+from covbandit.errors import StateFileError
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.reading import IS_OPEN
 from covbandit.studies.records import StudySummary, moment
@@ -19,17 +20,22 @@ def summary_of(connection: Connection, row: Row[Any]) -> StudySummary:
     """Return a study at a glance, from its row."""
     still_open = int(row.n_open) - _ended(connection, row)
     configuration = Configuration.from_text(row.configuration)
-    learner = configuration.build()
+    feedback: str
+    try:
+        learner = configuration.build()
+        feedback, shown = learner.feedback, repr(learner)
+    except StateFileError:  # a class of the user's own, not imported here: the other studies are listed all the same
+        feedback, shown = "unknown", f"{configuration.learner}, not known here"
     return StudySummary(
         name=row.name,
         options=configuration.in_use,
         retired=configuration.retired,
-        feedback=learner.feedback,
+        feedback=feedback,
         outcome=row.outcome,
-        learner=repr(learner),
+        learner=shown,
         learner_class=configuration.learner,
-        risk_aversion=learner.risk_aversion,
-        min_weight=learner.min_weight,
+        risk_aversion=configuration.arguments.get("risk_aversion"),
+        min_weight=configuration.arguments.get("min_weight"),
         lease_seconds=row.lease,
         created_at=moment(row.created_at),  # type: ignore[arg-type]
         revision=int(row.revision),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
-from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError
+from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError, StoreUnavailable
 from covbandit.learners import Learner
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.log import padded, replay, tell
@@ -52,6 +52,11 @@ _OPEN_OF_CLIENT = (
     )
     .order_by(rounds.c.number.desc())
     .limit(1)
+)
+_EXPIRE = (
+    update(rounds)
+    .where(rounds.c.study_id == bindparam("study"), rounds.c.number == bindparam("round_number"))
+    .values(status="expired", revision=bindparam("its_revision"))
 )
 _TELL = select(tells.c.played, tells.c.outcome).where(
     tells.c.study_id == bindparam("study"), tells.c.number == bindparam("number")
@@ -93,6 +98,7 @@ class Ledger:
         self.study = int(row.id)
         self.name = str(row.name)
         self.kind = str(row.outcome)
+        self._created_at = row.created_at
         self._lock = threading.RLock()
         self._text: str | None = None
         self._configuration: Configuration
@@ -108,6 +114,12 @@ class Ledger:
         """Open a transaction that reads, with the study's row as it is now."""
         with self.store.read() as connection:
             yield connection, self._row(connection)
+
+    @contextmanager
+    def changing(self) -> Iterator[tuple[Connection, Row[Any]]]:
+        """Open a transaction that writes, with the study's row as it is and stays until the end."""
+        with self.store.write() as connection:
+            yield connection, self._row(connection, lock=True)
 
     @contextmanager
     def learner_now(self) -> Iterator[tuple[Learner, Configuration]]:
@@ -128,6 +140,9 @@ class Ledger:
         with self._writing() as (connection, books):
             found = self._asked_before(connection, client, key, books.now)
             if found is not None:
+                if client is not None and found.client is None:  # its first client: from now on it is nobody else's
+                    found = self._taken_over(books, found, client)
+                    self._keep(connection, books)
                 return self._round(found, self._configuration)
             self._end_leases(connection, books)
             learner = self._synchronised(connection, books.row)
@@ -175,17 +190,22 @@ class Ledger:
             ).one_or_none()
         return None
 
+    def _taken_over(self, books: _Books, found: Any, client: str) -> FreshRow:
+        taken = {"client": client, "revision": books.add("revision")}
+        books.writes.change(rounds, {"study_id": self.study, "number": found.number}, taken)
+        return FreshRow({**found._mapping, **taken})
+
     def _end_leases(self, connection: Connection, books: _Books) -> None:
         """Mark the open rounds whose lease has ended: they are no longer outstanding."""
         if books.now < books["next_expiry"]:
             return
         still = (rounds.c.study_id == self.study, IS_OPEN)
-        ended = connection.execute(
-            update(rounds)
-            .where(*still, rounds.c.expires_at <= books.now)
-            .values(status="expired", revision=books.add("revision"))
-        ).rowcount
-        books.add("n_open", -ended)
+        ended = connection.execute(select(rounds.c.number).where(*still, rounds.c.expires_at <= books.now)).scalars()
+        # Each has a revision of its own: whoever reads changes in pieces goes on after the last revision seen.
+        marked = [{"round_number": number, "its_revision": books.add("revision")} for number in sorted(ended)]
+        if marked:
+            connection.execute(_EXPIRE, [{"study": self.study, **each} for each in marked])
+        books.add("n_open", -len(marked))
         earliest = connection.execute(select(func.min(rounds.c.expires_at)).where(*still)).scalar()
         books.values["next_expiry"] = NEVER if earliest is None else earliest
 
@@ -230,7 +250,7 @@ class Ledger:
                     return self._round(found, self._configuration)
             options = self._configuration.options
             played = as_played(weights, options)
-            needed = [name not in self._configuration.retired for name in options]
+            needed = self._needed([0.0] * len(options))
             told = as_told(outcome, self._learner.feedback, self.kind, played, options, needed, may_be_unknown=True)
             number = books.add("n_rounds")
             tell_row = self._absorb(connection, books, "outside", number, played, told)
@@ -280,7 +300,7 @@ class Ledger:
             played = [w or 0.0 for w in padded(found_played(found), size, 0.0)]
         else:
             played = [w or 0.0 for w in asked]
-        needed = [w is not None and name not in configuration.retired for w, name in zip(asked, options, strict=True)]
+        needed = self._needed(asked)
         before = None if found.outcome is None else json.loads(found.outcome)
         if isinstance(before, list):  # what was unknown may stay so; whether a repetition is one is seen later
             known = [value is not None for value in padded(before, size, None)]
@@ -296,6 +316,17 @@ class Ledger:
             may_be_unknown=found.source == "outside",
         )
         return played, told
+
+    def _needed(self, asked: Sequence[float | None]) -> list[bool]:
+        """Return which options must have an outcome under full information: those in use, then and now.
+
+        Told in amounts, an option without weight has none that could be divided; it is not seen in that round.
+        """
+        retired = self._configuration.retired
+        return [
+            self.kind != "amount" and w is not None and name not in retired
+            for w, name in zip(asked, self._configuration.options, strict=True)
+        ]
 
     def _absorb(
         self, connection: Connection, books: _Books, kind: str, number: int, played: list[float], told: Listed | float
@@ -376,18 +407,22 @@ class Ledger:
     @contextmanager
     def _writing(self) -> Iterator[tuple[Connection, _Books]]:
         with self._lock:
-            with self.store.write() as connection:
-                row = self._row(connection, lock=True)
-                self._configure(row.configuration)
-                books = _Books(row, time.time())
-                yield connection, books
+            try:
+                with self.store.write() as connection:
+                    row = self._row(connection, lock=True)
+                    self._configure(row.configuration)
+                    books = _Books(row, time.time())
+                    yield connection, books
+            except StoreUnavailable:  # whatever comes back may be another state of the store, restored from a copy
+                self._state_revision = None
+                raise
             if books.learner is not None:  # committed: what is in memory is what the store holds
                 self._learner, self._state_revision = books.learner, books["state_revision"]
 
     def _row(self, connection: Connection, lock: bool = False) -> Row[Any]:
         wanted = _STUDY_LOCKED if lock else _STUDY  # SQLite has no such lock: its writers take turns anyway
         row = connection.execute(wanted, {"study": self.study}).one_or_none()
-        if row is None:
+        if row is None or (row.name, row.created_at) != (self.name, self._created_at):  # another store in its place
             raise NotFound(f"study {self.name!r} is no longer in {self.store.url}")
         return row
 

@@ -82,16 +82,12 @@ def as_told(
         if given:
             told[name] = validation.as_float(told[name], f"outcome of option {name!r}")
         if given and played[i] == 0 and (feedback == "chosen" or kind == "amount"):
-            raise InvalidInput(
-                f"option {name!r} had weight 0, so it earned no amount to divide; leave it out"
-                + (
-                    ", or create the study with outcome='per_unit': its learner needs every option's outcome"
-                    if feedback == "all"
-                    else ""
-                )
+            cause = (
+                "so it earned no amount to divide"
                 if kind == "amount"
-                else f"option {name!r} had weight 0, so its outcome {told[name]} cannot have been seen; leave it out"
+                else f"so its outcome {told[name]} cannot have been seen"
             )
+            raise InvalidInput(f"option {name!r} had weight 0, {cause}; leave it out")
         if not given and (played[i] > 0 or (feedback == "all" and needed[i])):
             because = f"its weight was {played[i]:g}" if played[i] > 0 else "this study sees every option's"
             raise InvalidInput(

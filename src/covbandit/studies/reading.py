@@ -22,6 +22,8 @@ _CHANGED = WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.rev
     rounds.c.revision, rounds.c.number
 )
 
+_OPEN = WITH_TELL.where(rounds.c.study_id == bindparam("study"), IS_OPEN, rounds.c.expires_at > bindparam("now"))
+
 
 def rounds_in(
     connection: Connection, row: Row[Any], after: int = 0, limit: int | None = None, status: str | None = None
@@ -32,13 +34,21 @@ def rounds_in(
     if status == "told":
         wanted = wanted.where(rounds.c.status == "told")
     elif status == "open":
-        wanted = wanted.where(IS_OPEN, rounds.c.expires_at > now)
+        return _open_rounds(connection, row, after, now)[:limit]
     elif status == "expired":
         ended = and_(IS_OPEN, rounds.c.expires_at <= now)
         wanted = wanted.where(or_(rounds.c.status == "expired", ended))
     found = connection.execute(wanted, {"study": row.id, "after": after}).all()
     options = Configuration.from_text(row.configuration).options
     return [as_round(each, row.name, row.outcome, options) for each in found]
+
+
+def _open_rounds(connection: Connection, row: Row[Any], after: int, now: float) -> list[Round]:
+    """Return the open rounds by the index of these few, and put them in order here."""
+    found = connection.execute(_OPEN, {"study": row.id, "now": now}).all()
+    options = Configuration.from_text(row.configuration).options
+    listed = [as_round(each, row.name, row.outcome, options) for each in found if each.revision > after]
+    return sorted(listed, key=lambda each: each.revision)
 
 
 def changes_in(connection: Connection, row: Row[Any]) -> list[Change]:

@@ -169,8 +169,8 @@ class StudySummary(_Record):
         Its name.
     options, retired : tuple of str
         Those in use, and the others.
-    feedback : {"all", "chosen", "total"}
-        What its learner sees.
+    feedback : {"all", "chosen", "total", "unknown"}
+        What its learner sees; unknown if its class is not imported here.
     outcome : {"per_unit", "amount"}
         How outcomes are told.
     learner, learner_class : str

@@ -7,7 +7,7 @@ studies        one row a study: configuration, counters, and its revision, which
 states         the learner's statistics, moved by the same transaction as the tells they come from
 rounds         one row a round: who asked, what was proposed, until when, and what it is now
 tells          every outcome ever told, in order and never changed; a correction is a row that points to the same round
-changes        what was changed in the configuration, by whom and when
+changes        what was changed in the configuration, and when
 tokens         who may use the service; hashes only
 =============  ======================================================================================================
 

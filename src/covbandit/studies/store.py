@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
 import sqlite3
 import threading
 import time
@@ -11,14 +14,14 @@ from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from weakref import WeakValueDictionary, finalize
+from weakref import WeakSet, WeakValueDictionary, finalize
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from covbandit.errors import InvalidInput, MissingExtra, NotFound, StoreSchemaError, StoreUnavailable
-from covbandit.studies.schema import SCHEMA
+from covbandit.studies.schema import SCHEMA, studies
 from covbandit.studies.troubles import in_our_words
 
 DEFAULT_STORE = "sqlite:///covbandit.db"
@@ -40,6 +43,22 @@ class _Turn:
 
 _turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
 _turns_lock = threading.Lock()
+
+
+_stores: WeakSet[Store] = WeakSet()
+
+
+def _after_fork() -> None:
+    """Let a forked process have connections and turns of its own: two processes on one connection would mix them up."""
+    global _turns_lock
+    _turns_lock = threading.Lock()
+    _turns.clear()
+    for store in list(_stores):
+        store._start_afresh()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _turn_of(file: str) -> _Turn:
@@ -133,6 +152,12 @@ class Store:
         self._turn = _turn_of(str(self._file.resolve())) if self._file is not None else None
         self._engine = self._sqlite() if self.is_sqlite else self._postgresql()
         finalize(self, self._engine.dispose)  # a store that is merely forgotten leaves no connection open
+        _stores.add(self)
+
+    def _start_afresh(self) -> None:
+        self._engine.dispose(close=False)  # the connections are the parent's
+        if self._file is not None:
+            self._turn = _turn_of(str(self._file.resolve()))
 
     # Addresses -------------------------------------------------------------------------------------------------------
 
@@ -141,6 +166,11 @@ class Store:
         """The store's URL without its password, fit for messages and logs."""
         shown = self._url.render_as_string(hide_password=True)
         return shown.replace("postgresql+psycopg://", "postgresql://")
+
+    @property
+    def address(self) -> str:
+        """The store's URL with its password, for whoever connects; never for messages."""
+        return self._url.render_as_string(hide_password=False)
 
     def __repr__(self) -> str:
         return f"Store({self.url!r})"
@@ -197,8 +227,8 @@ class Store:
     def _connected(self, writes: bool) -> Connection:
         connection = self._engine.connect()
         try:
-            if writes:
-                self._require_same_file(connection)
+            if self._file is not None and connection.info["file"] != _identity(self._file):
+                connection = self._other_file(connection, writes)
             return connection.execution_options(**{_WRITES: writes})
         except BaseException:
             connection.close()
@@ -248,7 +278,8 @@ class Store:
         elif found < SCHEMA:
             raise StoreSchemaError(
                 f"{self.url} was written by an older covbandit (schema {found}, this one uses {SCHEMA}); make a copy, "
-                f"then upgrade it: covbandit study upgrade --store '{self.url}'"
+                f"then upgrade it: covbandit study upgrade --store {shlex.quote(self.url)}"
+                + (" (with the password in place of ***)" if self._url.password else "")
             )
 
     def _newer(self, found: str) -> StoreSchemaError:
@@ -275,19 +306,20 @@ class Store:
         if not folder:
             raise InvalidInput(f"store: the folder of {file} does not exist; make it first")
 
-    def _require_same_file(self, connection: Connection) -> None:
-        """Refuse to write into a file that is no longer where it was: nobody would find it there again."""
-        if self._file is None:
-            return
-        now = _identity(self._file)
-        if connection.info["file"] != now:
-            connection.invalidate()
-            self.close()
-            raise StoreUnavailable(
-                f"{self.url} was {'deleted or moved' if now is None else 'replaced by another file'} while it was in "
-                "use; put the right file there, then repeat. Nothing was changed by this call",
-                retryable=False,
-            )
+    def _other_file(self, connection: Connection, writes: bool) -> Connection:
+        """Refuse to write into a file that is no longer where it was; read the one that is there now."""
+        assert self._file is not None
+        there = self._file.exists()
+        connection.invalidate()
+        connection.close()
+        self.close()
+        if there and not writes:
+            return self._engine.connect()
+        raise StoreUnavailable(
+            f"{self.url} was {'replaced by another file' if there else 'deleted or moved'} while it was in use; put "
+            "the right file there, then repeat. Nothing was changed by this call",
+            retryable=False,
+        )
 
     def _sqlite(self) -> Engine:
         assert self._file is not None
@@ -326,7 +358,14 @@ class Store:
                 max_overflow=_CONNECTIONS,
                 # As with SQLite, transactions begin where we say so: by the statement that also shows whether the
                 # server is still the one that was connected to.
-                connect_args={"connect_timeout": 10, "autocommit": True},
+                connect_args={
+                    "connect_timeout": 10,
+                    "autocommit": True,
+                    # A client that sleeps or is cut off within a transaction does not hold up others for ever.
+                    "tcp_user_timeout": int(1_000 * BUSY_SECONDS),
+                    "options": f"-c lock_timeout={BUSY_SECONDS:g}s -c idle_in_transaction_session_timeout=300s "
+                    + str(self._url.query.get("options", "")),
+                },
             )
         except (ModuleNotFoundError, NoSuchModuleError):
             raise MissingExtra("PostgreSQL needs psycopg: pip install 'covbandit[postgres]'") from None
@@ -334,7 +373,7 @@ class Store:
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
             writes = connection.get_execution_options().get(_WRITES, False)
-            connection.exec_driver_sql("BEGIN" if writes else "BEGIN ISOLATION LEVEL REPEATABLE READ")
+            connection.exec_driver_sql(f"BEGIN ISOLATION LEVEL {'READ COMMITTED' if writes else 'REPEATABLE READ'}")
 
         return engine
 
@@ -364,10 +403,25 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _schema(connection: Connection) -> str | None:
-    if not inspect(connection).has_table("alembic_version"):
+    """Return the version of the tables, None if there are none.
+
+    Raises
+    ------
+    StoreSchemaError
+        If the tables are another program's.
+    """
+    tables = inspect(connection)
+    found = None
+    if tables.has_table("alembic_version"):
+        found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    if found is None and not tables.has_table(studies.name):
         return None
-    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    return None if found is None else str(found)
+    if found is None or not re.fullmatch(r"\d{4}", str(found)):
+        raise StoreSchemaError(
+            "the database holds tables of another program, so studies cannot be kept there; name a database, or a "
+            "file, of its own"
+        )
+    return str(found)
 
 
 def upgrade_store(url: object = DEFAULT_STORE) -> tuple[str | None, str]:

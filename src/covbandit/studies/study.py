@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Row, select
+from sqlalchemy import Connection, Row, select
 
 from covbandit import validation
 from covbandit.allocation import Allocator, ByName
@@ -19,7 +19,7 @@ from covbandit.studies import export as files
 from covbandit.studies.beliefs import Frontier, StudyEstimates, estimates_of, frontier_of
 from covbandit.studies.configuration import Configuration, as_name
 from covbandit.studies.creation import new_study
-from covbandit.studies.forking import Fork, copied, forked
+from covbandit.studies.forking import Fork, Forked, copied, forked
 from covbandit.studies.glance import summary_of
 from covbandit.studies.history import Course, History
 from covbandit.studies.ledger import OWN_LEASE, Ledger
@@ -202,6 +202,10 @@ class Study:
         """A copy of the learner, with everything told so far."""
         with self._ledger.learner_now() as (learner, _):
             return learner.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let other processes have the study: they open it themselves."""
+        return type(self).open, (self.name, self.store.address)
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, store={self.store.url!r})"
@@ -397,7 +401,7 @@ class Study:
             course = self._course[1]
             new = told_rounds(connection, self._ledger.study, len(configuration.options), course.last)
             course.extend(new, self._ledger.kind)
-            full = configuration.build().feedback == "all"
+            full = self._ledger.kind == "per_unit" and configuration.build().feedback == "all"
             return course.history(configuration.options, full, points)
 
     def export(self, path: str | Path | None = None, format: str | None = None) -> bytes:
@@ -444,14 +448,13 @@ class Study:
         name : str, optional
             Make it a study of its own in the same store, with the history as rounds told from outside.
         """
-        with self._ledger.reading() as (connection, row):
-            configuration = Configuration.from_text(row.configuration)
-            made = forked(connection, self._ledger.study, configuration, self._ledger.kind, learner)
         if name is None:
-            return made.fork
+            with self._ledger.reading() as (connection, row):
+                return self._forked(connection, row, learner).fork
         as_name(name, "study name", in_address=True)
-        with self.store.write() as connection:
-            copied(connection, name, made, self.name, self._ledger.study, self._ledger.kind, self._row().lease)
+        with self._ledger.changing() as (connection, row):
+            made = self._forked(connection, row, learner)
+            copied(connection, name, made, row)
         return made.as_study(name)
 
     def verify(self, progress: Progress | None = None) -> Verification:
@@ -466,6 +469,9 @@ class Study:
             return verify(connection, row, progress)
 
     # Inside ----------------------------------------------------------------------------------------------------------
+
+    def _forked(self, connection: Connection, row: Row[Any], learner: object) -> Forked:
+        return forked(connection, row.id, Configuration.from_text(row.configuration), row.outcome, learner)
 
     def _row(self) -> Row[Any]:
         with self._ledger.reading() as (_, row):

@@ -91,7 +91,8 @@ def unavailable(error: BaseException, url: str) -> StoreUnavailable:
         return damaged(url, _first_line(original or error))
     what, again = told
     return StoreUnavailable(
-        f"{url} {what}. Nothing was changed by this call, or all of it; repeating it is safe ({_first_line(original)})",
+        f"{url} {what}. Nothing was changed by this call, or all of it; repeating a tell is safe, and so is an ask or "
+        f"a round from outside with a key ({_first_line(original)})",
         again,
     )
 

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, Insert, Table, Update, bindparam, insert, update
+from sqlalchemy import Connection, Insert, Table, Update, bindparam, insert, make_url, update
+
+_DRIVERS = {"sqlite": "sqlite+pysqlite://", "postgresql": "postgresql+psycopg://"}  # those that stores use
 
 _Shape = tuple[Table, tuple[str, ...], tuple[str, ...]]
 """A table, the columns written, and those that say in which row; none for a new row."""
@@ -50,7 +52,7 @@ class Writes:
 
 def _execute(connection: Connection, shapes: tuple[_Shape, ...], values: Sequence[Any]) -> None:
     """Send one statement. Its text is made once: there are few shapes, and they come again and again."""
-    text, names, positions = _statement(shapes, connection.dialect)
+    text, names, positions = _statement(shapes, connection.dialect.name)
     if positions is None:
         connection.exec_driver_sql(text, dict(zip(names, values, strict=True)))
     else:
@@ -58,13 +60,13 @@ def _execute(connection: Connection, shapes: tuple[_Shape, ...], values: Sequenc
 
 
 @cache
-def _statement(shapes: tuple[_Shape, ...], dialect: Dialect) -> tuple[str, tuple[str, ...], tuple[int, ...] | None]:
+def _statement(shapes: tuple[_Shape, ...], database: str) -> tuple[str, tuple[str, ...], tuple[int, ...] | None]:
     """Return a statement's text, the names of its values in order, and at which places it wants them if not by name."""
     names: list[str] = []
     parts = [_part(shape, k, names) for k, shape in enumerate(shapes)]
     *others, last = parts
     whole = last.add_cte(*(other.cte(f"part_{k}") for k, other in enumerate(others)))
-    compiled = whole.compile(dialect=dialect)
+    compiled = whole.compile(dialect=make_url(_DRIVERS[database]).get_dialect()())
     wanted = compiled.positiontup
     return str(compiled), tuple(names), None if wanted is None else tuple(names.index(name) for name in wanted)
 
