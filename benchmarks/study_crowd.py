@@ -25,6 +25,9 @@ Work = Callable[[], tuple[tuple[str, float], ...]]
 """What a client does again and again; returns what it did, and how many seconds each took."""
 
 
+_IDLE = 5.0  # seconds; the service waits thirty
+
+
 class Crowd:
     """The program, started and spoken to.
 
@@ -94,9 +97,18 @@ class ServiceClient:
         self._base = f"/api/v1/studies/{study}"
         self._options = options
         self._rng = random.Random(seed)
+        self._used = time.perf_counter()
+
+    def _begin(self) -> float:
+        """Return the time; between turns, the service closes connections that nobody uses."""
+        now = time.perf_counter()
+        if now - self._used > _IDLE:
+            self._connection.close()  # the next request opens it again
+        self._used = now
+        return now
 
     def _post(self, path: str, body: str) -> tuple[bytes, float]:
-        begun = time.perf_counter()
+        begun = self._begin()
         self._connection.request("POST", self._base + path, body, {"Content-Type": "application/json"})
         answer = self._connection.getresponse()
         content = answer.read()
@@ -107,7 +119,7 @@ class ServiceClient:
 
     def version(self) -> tuple[tuple[str, float], ...]:
         """Ask for what the service answers without its store."""
-        begun = time.perf_counter()
+        begun = self._begin()
         self._connection.request("GET", "/api/v1/version")
         answer = self._connection.getresponse()
         answer.read()

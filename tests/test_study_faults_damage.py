@@ -273,7 +273,7 @@ def test_a_store_of_an_older_version_is_upgraded_with_everything_in_it(fixture: 
         for call in (lambda: Study.open("campaign", url), lambda: list_studies(url), lambda: played_study(url)):
             with pytest.raises(StoreSchemaError) as caught:
                 call()
-            assert f"covbandit study upgrade --store '{url}'" in str(caught.value)
+            assert f"covbandit study upgrade --store {shlex.quote(url)}" in str(caught.value)
             assert f"schema {version}, this one uses {SCHEMA}" in str(caught.value)
         assert contents(file) == before
     with Store.of_any_schema(url) as store:

@@ -113,7 +113,9 @@ class Model:
                     shared = client is not None and each.client is not None and client != each.client
                     if each.source != "asked" or shared:
                         raise Conflict
-                    return number, False
+                    taken = client is not None and each.client is None
+                    each.client = each.client or client
+                    return number, taken
         elif client is not None:
             mine = [k for k in self.open_rounds(now) if self.rounds[k - 1].client == client]
             mine = [k for k in mine if self.rounds[k - 1].key is None]

@@ -230,21 +230,22 @@ def _tell_history(
             waiting(done)
             own = entry.key
             if key is not None or own is None:
-                # By content rather than by line: rows may be added above, and another file may have the same name.
-                content = _fingerprint(entry, with_label=bool(played))
-                seen[content] += 1
-                own = f"{key or file.name}, {entry.key or content}-{seen[content]}"
+                # By date or key or, without either, by content rather than by line: rows may be added above.
+                place = entry.key or (entry.label if played else _fingerprint(entry, seen))
+                own = f"{key or file.name}, {place}"
             with _located(entry, done):
                 found.append(study.tell_outside(entry.weights or {}, entry.outcome, own))
     _answer(found, without, "told", file, as_json)
-    if known := len(found) - (study.summary().rounds - before):
+    if not as_json and (known := len(found) - (study.summary().rounds - before)):
         note(f"note: {known:,} of them were known already, and not counted again; rounds that only look alike: --key")
 
 
-def _fingerprint(entry: Entry, with_label: bool) -> str:
-    """Return what tells a round from others by its content; a table of returns also has a date for each."""
-    content = json.dumps([entry.label if with_label else None, entry.weights, entry.outcome], sort_keys=True)
-    return hashlib.blake2b(content.encode(), digest_size=6).hexdigest()
+def _fingerprint(entry: Entry, seen: Counter[str]) -> str:
+    """Return what tells a round from others: its content, and how often that stood in the file so far."""
+    content = json.dumps([entry.weights, entry.outcome], sort_keys=True)
+    found = hashlib.blake2b(content.encode(), digest_size=6).hexdigest()
+    seen[found] += 1
+    return f"{found}-{seen[found]}"
 
 
 def _returns(study: Study, file: Path, weights: dict[str, float], kind: str, unit: str) -> list[Entry]:
