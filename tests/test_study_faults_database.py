@@ -200,7 +200,7 @@ def test_what_is_repeated_after_a_lost_answer_counts_once(
                 with pytest.raises(Exception, match="connection was lost"):
                     call()
             else:
-                with pytest.raises(StoreUnavailable, match="repeating it is safe") as caught:
+                with pytest.raises(StoreUnavailable, match="repeating a tell is safe") as caught:
                     call()
                 assert caught.value.retryable
         call()
@@ -304,7 +304,7 @@ def test_a_killed_connection_changes_nothing(
         for told, how in ((6, signal.SIGTERM), (7, signal.SIGKILL)):  # the latter makes all of PostgreSQL start anew
             asked = persistently(lambda: study.ask("me"))
             disturbed(lambda how=how: signal_all(how))  # type: ignore[misc]
-            with pytest.raises(StoreUnavailable, match="repeating it is safe") as caught:
+            with pytest.raises(StoreUnavailable, match="repeating a tell is safe") as caught:
                 study.tell(asked.id, OUTCOME)
             assert caught.value.retryable
             assert persistently(lambda: study.round(asked.id)).status == "open"  # noqa: B023

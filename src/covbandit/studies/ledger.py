@@ -105,6 +105,7 @@ class Ledger:
         self._learner: Learner
         self._state_revision: int | None = None
         self._versions: list[dict[str, str]] = []
+        self._unsaved = False  # whether the statistics in memory were rebuilt, and the store's cannot be read
         self._configure(row.configuration)
 
     # Reading ---------------------------------------------------------------------------------------------------------
@@ -146,6 +147,8 @@ class Ledger:
                 return self._round(found, self._configuration)
             self._end_leases(connection, books)
             learner = self._synchronised(connection, books.row)
+            if self._unsaved:  # rebuilt from the log: once is enough
+                books.learner = learner
             outstanding = int(books["n_open"])
             weights = learner.ask(outstanding).tolist()
             options, retired = self._configuration.options, set(self._configuration.retired)
@@ -418,6 +421,7 @@ class Ledger:
                 raise
             if books.learner is not None:  # committed: what is in memory is what the store holds
                 self._learner, self._state_revision = books.learner, books["state_revision"]
+                self._unsaved = False
 
     def _row(self, connection: Connection, lock: bool = False) -> Row[Any]:
         wanted = _STUDY_LOCKED if lock else _STUDY  # SQLite has no such lock: its writers take turns anyway
@@ -452,6 +456,7 @@ class Ledger:
                 self._versions = json.loads(stored.versions)
             except StateFileError:  # of another version, whose statistics were others: the log has everything
                 learner = self._rebuilt(connection)
+                self._unsaved = True
             self._learner, self._state_revision = learner, row.state_revision
         return self._learner
 
