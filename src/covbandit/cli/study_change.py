@@ -15,7 +15,6 @@ from covbandit.cli.study_waiting import Waiting
 from covbandit.errors import StoreSchemaError
 from covbandit.studies import Change, Store, Study
 from covbandit.studies.schema import SCHEMA
-from covbandit.studies.store import upgrade_store
 
 
 def change(name: str, how: Callable[[Study], Change], store: str, as_json: bool) -> None:
@@ -52,14 +51,10 @@ def upgrade(store: str, check: bool, as_json: bool) -> None:
     """Bring a store's tables to this version, or say whether that is needed."""
     with Store.of_any_schema(store) as place:
         url, before = place.url, place.schema()
-    after = before
-    if before is not None and before > SCHEMA:
-        raise StoreSchemaError(
-            f"{url} was written by a newer covbandit (schema {before}, this one knows up to {SCHEMA}): install the "
-            "newer covbandit; the store was not touched"
-        )
-    if not check:
-        before, after = upgrade_store(store)
+        place.refuse_newer(before)
+        after = before
+        if not check:
+            before, after = place.upgrade()
     if as_json:
         emit({"store": url, "before": before, "after": after, "newest": SCHEMA})
     elif before == SCHEMA:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, Self
 from covbandit.allocation import Allocator
 from covbandit.errors import CovbanditError
 from covbandit.learners import Learner
-from covbandit.service.remote import RemoteStudy, described, path_of, seconds
+from covbandit.service.remote import RemoteStudy, described, path_of
 from covbandit.service.retrying import Answer, Line
 from covbandit.studies import StudySummary
 from covbandit.studies.configuration import Configuration
-from covbandit.studies.study import Lease
+from covbandit.studies.ledger import OWN_LEASE
+from covbandit.studies.study import Lease, as_lease
 
 if TYPE_CHECKING:
     import httpx
-
-_USUAL = object()  # no lease given: the service's own
 
 
 class Client:
@@ -108,7 +107,7 @@ class Client:
         learner: Learner | Allocator | Mapping[str, Any],
         outcome: str,
         *,
-        lease: Lease | object = _USUAL,
+        lease: Lease | object = OWN_LEASE,
     ) -> RemoteStudy:
         """Create a study; the arguments are those of `covbandit.Study.create`.
 
@@ -125,8 +124,8 @@ class Client:
             "outcome": outcome,
             "learner": described(learner),
         }
-        if lease is not _USUAL:
-            body["lease_seconds"] = seconds(lease)
+        if lease is not OWN_LEASE:
+            body["lease_seconds"] = as_lease(lease)
         self._line.send("POST", "/studies", body, recall=lambda: self._created(body))
         return RemoteStudy(self._line, name)
 

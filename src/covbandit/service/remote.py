@@ -20,12 +20,12 @@ from covbandit.service.retrying import Answer, Line, as_json
 from covbandit.studies import Change, Fork, Frontier, History, Round, StudyEstimates, StudySummary, Verification
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.export import as_format, keep
+from covbandit.studies.ledger import OWN_LEASE
 from covbandit.studies.study import Lease, Outcome, as_lease
 
 if TYPE_CHECKING:
     from covbandit.allocation import ByName
 
-_USUAL = object()  # no lease given: the study's own
 _AT_ONCE = 1_000  # rounds in one answer
 
 
@@ -93,7 +93,7 @@ class RemoteStudy:
 
     # Ask and tell ----------------------------------------------------------------------------------------------------
 
-    def ask(self, client: str | None = None, key: str | None = None, lease: Lease | object = _USUAL) -> Round:
+    def ask(self, client: str | None = None, key: str | None = None, lease: Lease | object = OWN_LEASE) -> Round:
         """Propose weights for a round; see `covbandit.Study.ask`.
 
         Without client and key a key is made up, so that a repeated request does not open a second round.
@@ -101,8 +101,8 @@ class RemoteStudy:
         if client is None and key is None:
             key = _new_key()
         body: dict[str, Any] = {name: value for name, value in (("client", client), ("key", key)) if value is not None}
-        if lease is not _USUAL:
-            body["lease_seconds"] = seconds(lease)
+        if lease is not OWN_LEASE:
+            body["lease_seconds"] = as_lease(lease)
         return Round.from_dict(self._post("/ask", body).data)
 
     def tell(self, round_id: int, outcome: Outcome, weights: ByName | None = None) -> Round:
@@ -295,11 +295,6 @@ def path_of(name: object) -> str:
         return f"/studies/{quote(name, safe='')}"
     except UnicodeEncodeError:
         raise InvalidInput(f"study name is no text: {name!r}") from None
-
-
-def seconds(lease: object) -> float | None:
-    """Return a lease as it travels."""
-    return as_lease(lease)
 
 
 def described(learner: Learner | Allocator | Mapping[str, Any]) -> dict[str, Any]:

@@ -261,20 +261,18 @@ class Store:
             if not self.is_sqlite:  # two processes that set up the same database take turns
                 connection.execute(text("SELECT pg_advisory_xact_lock(7102316155)"))
             before = _schema(connection)
-            if before is not None and before > SCHEMA:
-                raise self._newer(before)
+            self.refuse_newer(before)
             if before != SCHEMA:
                 migrate(connection)
         return before, SCHEMA
 
     def _require_schema(self, create: bool) -> None:
         found = self.schema()
+        self.refuse_newer(found)
         if found is None and create:
             self.upgrade()
         elif found is None:
             raise NotFound(f"{self.url} holds no studies yet; create one first (covbandit study create --help)")
-        elif found > SCHEMA:
-            raise self._newer(found)
         elif found < SCHEMA:
             raise StoreSchemaError(
                 f"{self.url} was written by an older covbandit (schema {found}, this one uses {SCHEMA}); make a copy, "
@@ -282,11 +280,13 @@ class Store:
                 + (" (with the password in place of ***)" if self._url.password else "")
             )
 
-    def _newer(self, found: str) -> StoreSchemaError:
-        return StoreSchemaError(
-            f"{self.url} was written by a newer covbandit (schema {found}, this one knows up to {SCHEMA}): "
-            "install the newer covbandit; the store was not touched"
-        )
+    def refuse_newer(self, found: str | None) -> None:
+        """Refuse a version of the tables that this covbandit does not know."""
+        if found is not None and found > SCHEMA:
+            raise StoreSchemaError(
+                f"{self.url} was written by a newer covbandit (schema {found}, this one knows up to {SCHEMA}): "
+                "install the newer covbandit; the store was not touched"
+            )
 
     # Inside ----------------------------------------------------------------------------------------------------------
 
@@ -422,20 +422,6 @@ def _schema(connection: Connection) -> str | None:
             "file, of its own"
         )
     return str(found)
-
-
-def upgrade_store(url: object = DEFAULT_STORE) -> tuple[str | None, str]:
-    """Bring a store to the newest version, all steps or none; return the versions before and after.
-
-    Raises
-    ------
-    NotFound
-        If there is no such store.
-    StoreSchemaError
-        If it was written by a newer version of covbandit; it is not touched.
-    """
-    with Store.of_any_schema(url) as store:
-        return store.upgrade()
 
 
 def opened(store: str | Path | Store, create: bool = False) -> tuple[Store, bool]:
