@@ -35,7 +35,7 @@ def interrupt_on_the_way(arguments: list[str], folder: Path) -> tuple[int, str]:
             if not pressed and re.search(r"[1-9]\d %", notes):
                 child.send_signal(signal.SIGINT)
                 pressed = True
-        status = child.wait(timeout=60)
+        status = child.wait(timeout=300)
     os.close(ours)
     assert pressed, notes
     return status, " ".join(notes.split())

@@ -1,5 +1,6 @@
 """What holds for the whole suite: one Hypothesis profile, and helpers whose assertions show their values."""
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -13,6 +14,11 @@ from covbandit.reproduction import Reproduction, Scale, experiments_named
 from covbandit.simulation import SimulationResult
 from postgres_server import ABSENT, GIVEN, PROGRAMS, PostgresServer, new_database
 from stores import KINDS, sqlite_url
+
+# In the background (`nohup`, `pytest &`, many build servers) pytest starts with Ctrl-C ignored, and every process that
+# a test starts inherits that. Tests press Ctrl-C themselves, so it must work for them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Every run draws the same examples.
 settings.register_profile("covbandit", deadline=None, derandomize=True, print_blob=True)

@@ -136,7 +136,7 @@ def test_ctrl_c_while_figures_are_drawn_is_told_in_one_line(tmp_path: Path) -> N
                 time.sleep(0.01)
             time.sleep(delay)
             os.killpg(child.pid, signal.SIGINT)  # as a terminal does: all processes of the group
-            _, told = child.communicate(timeout=60)
+            _, told = child.communicate(timeout=300)
         assert child.returncode == 130
         assert (
             told.splitlines()[-1] == "interrupted: all that was finished is kept; the same command continues from there"

@@ -121,7 +121,7 @@ def test_requests_in_flight_finish(store: Path) -> None:
                 time.sleep(0.01)
             assert process.child.poll() is None
         telling.join(60)
-        _, errors = process.child.communicate(timeout=60)
+        _, errors = process.child.communicate(timeout=300)
     assert process.child.returncode == 0, errors
     assert answers[0].status_code == 200
     study = Study.open("funds", store=str(store))

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -352,12 +351,10 @@ def test_ctrl_c_keeps_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = cb.problems.synthetic()
     learners = {"it": cb.MCEmpirical(n_options=5, risk_aversion=0.1)}
     timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
-    cb.simulate(problem, learners, 10, 1, workers=1)  # compiled before the clock starts
+    cb.simulate(problem, learners, 10, 1, workers=1)  # compiled before Ctrl-C is pressed
     timer.start()
-    begun = time.monotonic()
     with pytest.raises(Interrupted, match=r"resume=e\.partial") as caught:
         cb.simulate(problem, learners, 100_000, 5_000, workers=2)
-    assert time.monotonic() - begun < 5
     partial = caught.value.partial
     assert isinstance(partial, cb.SimulationResult)
     n = len(partial.replications)

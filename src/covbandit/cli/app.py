@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -216,6 +218,7 @@ app.add_typer(token, rich_help_panel="Studies")
 def main() -> None:
     """Run the command line; errors of ours become one line, or one JSON object, and an exit code."""
     as_json = wants_json(sys.argv[1:])
+    _print_what_the_locale_lacks()
     try:
         # In standalone mode it exits by itself, and explains misuse in a panel for people.
         status = app(standalone_mode=not as_json)
@@ -226,3 +229,15 @@ def main() -> None:
             raise
         end_misused(error)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _print_what_the_locale_lacks() -> None:
+    """Print question marks for letters such as ρ that the terminal's or the file's encoding does not have.
+
+    Under a locale such as de_DE.ISO-8859-1, Python would end the command with a traceback instead.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if not isinstance(stream, io.TextIOWrapper) or stream.errors not in ("strict", "surrogateescape"):
+            continue
+        if codecs.lookup(stream.encoding).name != "utf-8":
+            stream.reconfigure(errors="replace")

@@ -47,11 +47,16 @@ _symbols: set[str] = set()
 
 
 def _user_cache() -> Path:
+    named = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
+    if named and sys.platform != "darwin":
+        return Path(named)
+    try:
+        home = Path.home()
+    except RuntimeError:  # the user has no home folder: nothing can be kept, and kernels are compiled in every process
+        return Path(os.devnull) / "no home folder"
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return home / "AppData" / "Local"
+    return home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
 
 
 def cache_directory() -> Path:

@@ -1,0 +1,104 @@
+"""The README's two commands work however they are started: these are the circumstances that are cheap to make."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commands import COMMAND
+from covbandit.kernels.compilation import cache_directory
+
+HERE = Path(__file__).parent
+
+
+def _in_the_background() -> None:
+    """As `nohup` and build servers start a program: Ctrl-C ignored, broken pipes ignored, one core."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def _without_input() -> None:
+    os.close(0)
+
+
+# An encoding that lacks letters of our output, as that of de_DE.ISO-8859-1 does, which need not be installed.
+_ASCII = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+
+CIRCUMSTANCES: dict[str, tuple[dict[str, str | None], Callable[[], None] | None]] = {
+    "in the background on one core": ({}, _in_the_background),
+    "without letters beyond ASCII": ({**_ASCII, "TZ": "Asia/Kathmandu"}, None),
+    "without a home folder": ({"HOME": None, "XDG_CACHE_HOME": None, "XDG_CONFIG_HOME": None}, _without_input),
+    "with a home folder that cannot be written": ({"HOME": "/dev/null/home", "LANG": "tr_TR.UTF-8"}, None),
+}
+
+
+@pytest.mark.parametrize("circumstance", CIRCUMSTANCES)
+def test_the_main_job_works(tmp_path: Path, circumstance: str) -> None:
+    """In a folder whose name has spaces and letters beyond ASCII."""
+    changes, prepare = CIRCUMSTANCES[circumstance]
+    settings = {**os.environ, "NUMBA_CACHE_DIR": str(cache_directory().parent), **changes}
+    environment = {name: value for name, value in settings.items() if value is not None}
+    folder = tmp_path / "a folder with spaces"
+    folder.mkdir()
+    command = [*COMMAND, "reproduce", "fi-synthetic", "--horizon", "100", "--replications", "2"]
+    done = subprocess.run(
+        command, capture_output=True, cwd=folder, env=environment, preexec_fn=prepare, check=False, timeout=600
+    )
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr.decode(errors="replace")
+    report = (folder / "covbandit-results" / "report.html").read_text(encoding="utf-8")
+    assert "ρ" in report
+    assert (folder / "covbandit-results" / "figures" / "fi-synthetic.png").stat().st_size > 0
+
+
+def test_help_is_shown_without_letters_beyond_ascii() -> None:
+    """Question marks stand for what cannot be shown."""
+    environment = {**os.environ, **_ASCII, "PYTHONIOENCODING": "ascii:strict"}
+    for arguments in (["--help"], ["reproduce", "--help"], ["bounds", "synthetic"], ["study", "create", "--help"]):
+        done = subprocess.run([*COMMAND, *arguments], capture_output=True, env=environment, check=False, timeout=300)
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
+
+
+def test_tests_that_press_ctrl_c_pass_in_the_background() -> None:
+    """Where pytest itself was started with Ctrl-C ignored, which every process it starts inherits."""
+    chosen = "tests/test_simulation.py::test_ctrl_c_keeps_what_is_finished"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", chosen]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=HERE.parent,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        check=False,
+        timeout=600,
+    )
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_learners_work_for_a_user_without_a_home_folder(tmp_path: Path) -> None:
+    """In a container, the user's number may have no entry among the users: kernels are compiled in memory then."""
+    places = ("HOME", "XDG_", "NUMBA_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(places)}
+    code = (
+        "import pwd\n"
+        "def unknown(number): raise KeyError(number)\n"
+        "pwd.getpwuid = unknown\n"
+        "import covbandit as cb; print(cb.LinearFI(n_options=2).ask().tolist())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
+        check=False,
+        timeout=600,
+    )
+    assert done.stdout.strip() == "[0.5, 0.5]", done.stderr
