@@ -1,10 +1,19 @@
-"""Processes that help this one."""
+"""Processes that help this one, and end with it however it ends."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import signal
-from collections.abc import Iterator
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import connection, resource_tracker
+from typing import Any, cast
+
+_ASIDE = "ignore:resource_tracker:UserWarning"
 
 
 @contextmanager
@@ -22,3 +31,51 @@ def out_of_reach_of_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def pool_of(processes: int, first: Callable[[], None] | None = None) -> ProcessPoolExecutor:
+    """Return a pool of processes, started at the first task, that end when this process ends, even if it is killed.
+
+    Parameters
+    ----------
+    processes : int
+        How many.
+    first : callable, optional
+        What each does before its first task.
+    """
+    _track_without_complaint()
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(first,))
+
+
+def _begin(first: Callable[[], None] | None) -> None:
+    """Begin a process of a pool: from now on it ends with the one that started it.
+
+    By itself it would wait for tasks for ever, since it, too, holds the end of the pipe from which they would come.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), name="covbandit-parent", daemon=True).start()
+    if first is not None:
+        first()
+
+
+def _end_with(sentinel: Any) -> None:
+    connection.wait([sentinel])
+    os._exit(1)  # whatever the other threads are doing
+
+
+def _track_without_complaint() -> None:
+    """Start the process that tidies up after killed ones so that it does not print what it found to tidy.
+
+    Python starts it once, together with the first pool, and passes on which warnings are wanted. It removes the
+    semaphores of a pool whose owner was killed, and would complain of each.
+    """
+    tracker = cast(Any, resource_tracker)
+    if sys.platform == "win32" or not hasattr(tracker, "ensure_running"):
+        return
+    sys.warnoptions.append(_ASIDE)
+    try:
+        tracker.ensure_running()
+    finally:
+        sys.warnoptions.remove(_ASIDE)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from covbandit.cli.warmup import compile_kernels
 from covbandit.errors import InvalidInput, MissingExtra
 from covbandit.studies import Store
+from covbandit.studies.reading import learners_in
 from covbandit.studies.tokens import valid_tokens
 
 DEFAULT_HOST = "127.0.0.1"
@@ -85,6 +87,7 @@ def run(
         needed = wanted or require_tokens or not here
         names = ", ".join(allow_host) or "none (--allow-host NAME adds one)"
         others = f"all addresses of this machine; other names: {names}" if host in _EVERYWHERE else ""
+        compile_kernels(Console(stderr=True), learners=learners_in(opened))  # so that no first ask has to wait for it
         server.run(app, listening, lambda: _announce(address, others, opened.url, needed, has_tokens))
         app.state.service.close()  # also when requests were still running as the time to finish was over
     Console(stderr=True).print("stopped; every request that was answered is in the store", highlight=False)

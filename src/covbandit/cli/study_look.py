@@ -21,7 +21,7 @@ from covbandit.cli.study_printing import (
     print_studies,
     print_summary,
 )
-from covbandit.cli.study_waiting import Waiting
+from covbandit.cli.study_waiting import Waiting, waiting_for
 from covbandit.errors import InvalidInput, StateFileError
 from covbandit.studies import Round, Store, Study, Verification, list_studies
 
@@ -105,7 +105,7 @@ def rounds(name: str, after: int | None, limit: int | None, status: str | None, 
 
 def explain(name: str, store: str, as_json: bool) -> None:
     """Say why the study proposes what it does."""
-    with opened(name, store) as study, Waiting("explaining; the first time on a machine, the learner is compiled"):
+    with opened(name, store) as study, waiting_for("explaining"):
         found = study.explain()
     if as_json:
         emit(found.to_dict())

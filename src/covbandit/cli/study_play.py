@@ -14,7 +14,7 @@ from covbandit.cli import study_arguments as words
 from covbandit.cli.study_files import Entry, read_entries
 from covbandit.cli.study_output import command, emit, note, say
 from covbandit.cli.study_printing import print_round, print_rounds, print_summary
-from covbandit.cli.study_waiting import Waiting
+from covbandit.cli.study_waiting import Waiting, waiting_for
 from covbandit.errors import Conflict, CovbanditError, InvalidInput, NotFound
 from covbandit.studies import Round, Study, allocate
 
@@ -66,7 +66,7 @@ def ask(
     """Ask for weights, and say how to tell what they earned."""
     split = None if total is None else (words.as_exact(total, "--allocate"), words.as_exact(step, "--step"))
     own = {} if lease is None else {"lease": words.as_lease(lease)}
-    with opened(name, store) as study, Waiting("asking; the first time on a machine, the learner is compiled"):
+    with opened(name, store) as study, waiting_for("asking"):
         if split is not None:
             allocate({name: 1.0}, *split)  # what cannot be split is refused before a round is opened
         found = study.ask(client, key, **own)

@@ -6,7 +6,8 @@ import importlib
 import multiprocessing
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 
 from rich.console import Console
@@ -16,37 +17,53 @@ from covbandit.kernels.compilation import (
     cache_directory,
     compile_for_cache,
     compile_for_use,
+    names_needed,
     names_not_cached,
     names_of_kernels,
+    notice,
+    without_notice,
 )
-from covbandit.spawning import out_of_reach_of_ctrl_c
+from covbandit.learners import Learner
+from covbandit.spawning import out_of_reach_of_ctrl_c, pool_of
 
 _ROOMS_THAT_CALL_KERNELS = ("maximization", "learners", "environments", "simulation")
 _MOST_PROCESSES = 8
 
 
-def compile_kernels(console: Console, everything: bool = False, most_processes: int | None = None) -> float:
+def compile_kernels(
+    console: Console,
+    everything: bool = False,
+    most_processes: int | None = None,
+    learners: Iterable[Learner] | None = None,
+) -> float:
     """Compile what simulations need, or everything; show progress while it takes time; return the seconds it took.
 
-    Numba compiles on one core only. Where much is missing in the cache, processes share the work; should they fail,
-    this one does it all.
+    Given learners, only what these need to be asked and told. Numba compiles on one core only. Where much is missing in
+    the cache, processes share the work; should they fail, this one does it all. Where the console is no terminal, a
+    line says that kernels are being compiled.
     """
     begun = time.monotonic()
     with console.status("looking for compiled kernels") as status:
         _import_rooms()
-        names = names_of_kernels(everything)
+        if learners is None:
+            names = names_of_kernels(everything)
+        else:
+            names = names_needed(kernel for learner in learners for kernel in learner._kernels())
         missing = names_not_cached(names)
+        if missing and not console.is_terminal and (line := notice()) is not None:
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
         processes = min(most_processes or os.cpu_count() or 1, len(missing), _MOST_PROCESSES)
         if processes > 1:
             _compile_together(missing, processes, status)
-        for k, name in enumerate(names, 1):
-            _show(status, k, len(names), name)
-            compile_for_use(name)
+        with without_notice():
+            for k, name in enumerate(names, 1):
+                _show(status, k, len(names), name)
+                compile_for_use(name)
     return time.monotonic() - begun
 
 
 def _compile_together(missing: list[str], processes: int, status: Status) -> None:
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), initializer=_import_rooms)
+    pool = pool_of(processes, _import_rooms)
     try:
         with out_of_reach_of_ctrl_c():
             futures = {pool.submit(compile_for_cache, name): name for name in missing}

@@ -14,12 +14,15 @@ from numba.core.typing.templates import signature as typing_signature
 from numba.extending import lower_builtin
 
 
-def stand_in_for(symbol: str, signature: object) -> Callable[..., Any]:
-    """Return a function that stands, in kernels, for the code at a symbol, of a kernel with the given signature."""
+def stand_in_for(name: str, symbol: Callable[[], str], signature: object) -> Callable[..., Any]:
+    """Return a function that stands, in kernels, for the code at a symbol, of a kernel with the given signature.
+
+    The symbol is asked for when a kernel that calls it is compiled: by then all is known that it depends on.
+    """
     arguments, result = normalize_signature(signature)
 
     def stand_in(*_: object) -> None:
-        raise NotImplementedError(f"{symbol} can be called from kernels only")
+        raise NotImplementedError(f"{name} can be called from kernels only")
 
     class Template(ConcreteTemplate):
         key = stand_in
@@ -28,7 +31,7 @@ def stand_in_for(symbol: str, signature: object) -> Callable[..., Any]:
     def lower(context: Any, builder: Any, sig: Any, values: Any) -> Any:
         convention = context.call_conv
         kind = convention.get_function_type(result, arguments)
-        function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+        function = cgutils.get_or_insert_function(builder.module, kind, symbol())
         _, answer = convention.call_function(builder, function, result, arguments, values)  # kernels raise nothing
         return answer
 

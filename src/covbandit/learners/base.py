@@ -18,10 +18,11 @@ from covbandit.errors import AssumptionWarning, InvalidInput, Unsupported
 from covbandit.kernels.compilation import ready
 from covbandit.learners import files
 from covbandit.learners.explanation import Estimates, Explanation, explain
-from covbandit.learners.in_use import as_in_use, confine, level
+from covbandit.learners.in_use import as_in_use, confine, confine_in_place, level
 from covbandit.learners.state import (
     ACTIVE,
     CAP,
+    CONFINED,
     COUNT,
     HOLD,
     HOLD_ROUNDS,
@@ -54,7 +55,8 @@ class Learner(ABC):
     Each constructor argument must be kept as an attribute of the same name: that is how learners are cloned and saved.
 
     Options may go out of use, and come back: `set_retired` says which are out. They get no weight then, while what is
-    known of them stays. What a plain-Python learner decides is confined to the options in use, in the same proportions.
+    known of them stays. What a learner decides that is not one of this package's, in plain Python or by a kernel, is
+    confined to the options in use, in the same proportions.
     Where every reward is seen, `tell_partly` takes rounds in which some options did not exist or were not in use; a
     plain-Python learner that should learn from such rounds overrides `_absorb_partly`.
 
@@ -463,9 +465,19 @@ class Learner(ABC):
         found: Callable[..., None] = getattr(type(self), name)
         return found
 
+    def _kernels(self) -> list[Callable[..., Any]]:
+        """Return the kernels that asking and telling call, so that they can be compiled ahead."""
+        if self._decide_kernel is None:
+            return []
+        mine = [self._kernel(name) for name in ("_decide_kernel", "_absorb_kernel") if getattr(self, name) is not None]
+        return [*mine, confine_in_place] if self._confined else mine
+
     def _decide_into(self, t: int, weights: F64) -> None:
         if self._decide_kernel is not None:
             ready(self._kernel("_decide_kernel"))(self._state, t, weights)
+            if self._confined:
+                ready(confine_in_place)(weights, self._state.v[CAP], self._state.v[START])
+                validation.as_weights(weights, self.n_options, self.options, "decided weight")
             return
         answer = validation.as_weights(self._decide(t), self.n_options, self.options, "decided weight")
         weights[:] = confine(answer / answer.sum(), self._state.v[CAP], self._state.v[START])
@@ -475,6 +487,9 @@ class Learner(ABC):
         state = self._state
         in_use = state.v[ACTIVE]
         state.i[IN_USE] = int(in_use.sum())
+        state.i[CONFINED] = self._confined = self._decide_kernel is not None and _is_foreign(
+            self._kernel("_decide_kernel")
+        )
         state.v[CAP] = in_use if self.max_weight is None else in_use * self.max_weight
         state.v[START] = level(state.v[CAP], self.min_weight)
         if self.hold is not None:
@@ -592,3 +607,9 @@ class Learner(ABC):
         self._state.i[TOLD] = told
         self.statistics = files.copy_statistics(statistics)
         self._arrange()
+
+
+def _is_foreign(kernel: Callable[..., None]) -> bool:
+    """Tell whether a kernel is not one of this package's, which keep to the options in use by themselves."""
+    module: str = kernel.py_func.__module__  # type: ignore[attr-defined]
+    return module.partition(".")[0] != __package__.partition(".")[0]

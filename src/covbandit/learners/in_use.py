@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from covbandit import validation
 from covbandit.errors import Infeasible, InvalidInput
+from covbandit.kernels.compilation import kernel
 from covbandit.kernels.decision_set import largest_support
 
 F64 = NDArray[np.float64]
@@ -96,3 +97,25 @@ def confine(weights: F64, caps: F64, otherwise: F64) -> F64:
         return otherwise.copy()
     kept /= total
     return otherwise.copy() if (kept > caps + 1e-12).any() else kept
+
+
+@kernel("void(float64[::1], float64[::1], float64[::1])")
+def confine_in_place(weights: F64, caps: F64, otherwise: F64) -> None:
+    """Do as `confine`, to weights that a kernel decided: whatever they are, options without a cap have none left."""
+    outside = False
+    total = 0.0
+    for i in range(weights.size):
+        if caps[i] > 0.0:
+            total += weights[i]
+        elif weights[i] != 0.0:
+            outside = True
+    if not outside:
+        return
+    fit = total > 0.0
+    if fit:
+        for i in range(weights.size):
+            weights[i] = weights[i] / total if caps[i] > 0.0 else 0.0
+            fit = fit and weights[i] <= caps[i] + 1e-12
+    if not fit:
+        for i in range(weights.size):
+            weights[i] = otherwise[i]

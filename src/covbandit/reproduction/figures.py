@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +17,7 @@ from covbandit.reproduction.remarks import bound_at_correlations
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.plotting import COLOURS, GRID, MARKERS, MUTED, Style, plot_regret, save_figure
 from covbandit.simulation.statistics import half_width
-from covbandit.spawning import out_of_reach_of_ctrl_c
+from covbandit.spawning import out_of_reach_of_ctrl_c, pool_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +53,7 @@ def draw_all(drawings: Sequence[Drawing], processes: int = 1) -> list[str]:
 
 
 def _draw_together(drawings: Sequence[Drawing], processes: int) -> list[str]:
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"))
+    pool = pool_of(processes)
     try:
         with out_of_reach_of_ctrl_c():
             futures = [pool.submit(draw, *given) for draw, given in drawings]

@@ -6,11 +6,11 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from covbandit.errors import InvalidInput, NotFound
+from covbandit.errors import CovbanditError, InvalidInput, NotFound
 from covbandit.service.access import Doorkeeper
 from covbandit.service.limits import RateLimit
 from covbandit.service.metrics import Metrics
@@ -20,6 +20,7 @@ from covbandit.studies.configuration import as_name
 T = TypeVar("T")
 
 _MOST_STUDIES = 200  # in memory at once
+_MOST_REMEMBERED = 10_000  # names of which it is known that nothing is left to compile
 _READERS = 4
 _SLOW_THREADS = 4
 _WRITERS = 8  # PostgreSQL; a SQLite file has one writer at a time anyway
@@ -69,6 +70,7 @@ class Service:
         self.doorkeeper = Doorkeeper(store, settings.require_tokens, settings.remember_tokens)
         self.rate_limit = RateLimit(500.0 if settings.rate_limit is None else settings.rate_limit)
         self._studies: OrderedDict[str, Study] = OrderedDict()
+        self._compiled: dict[str, Future[None]] = {}
         self._lock = threading.Lock()
         # Asks and tells of one study wait in one line, first come first served, rather than for a lock, which is
         # neither fair nor cheap. Whatever reads a whole history has a line of its own and does not hold them up.
@@ -76,6 +78,7 @@ class Service:
         self._writers = [ThreadPoolExecutor(1, f"covbandit-writer-{k}") for k in range(writers)]
         self._readers = ThreadPoolExecutor(_READERS, "covbandit-reader")
         self._slow = ThreadPoolExecutor(_SLOW_THREADS, "covbandit-slow")
+        self._compiler = ThreadPoolExecutor(1, "covbandit-compiler")
 
     def study(self, name: str) -> Study:
         """Return a study, in memory from its first use on.
@@ -108,8 +111,31 @@ class Service:
         """Run what reads a little in one of the service's threads."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, work)
 
+    def compile(self, name: str) -> Future[None]:
+        """Let the kernels of a study's learner be compiled, once, in a thread kept for that."""
+        with self._lock:
+            found = self._compiled.get(name)
+            if found is None:
+                found = self._compiled[name] = self._compiler.submit(self._compile, name)
+                if len(self._compiled) > _MOST_REMEMBERED:
+                    self._compiled.pop(next(iter(self._compiled)))
+            return found
+
+    def _compile(self, name: str) -> None:
+        try:
+            self.study(name)._compile()
+        except CovbanditError:  # whoever asks for the study hears of it
+            with self._lock:
+                self._compiled.pop(name, None)
+
     async def write(self, study: str, work: Callable[[], T]) -> T:
-        """Run what writes a little to a study, after whatever else was sent to it before."""
+        """Run what writes a little to a study, after whatever else was sent to it before.
+
+        Studies share the lines of those who write: a learner whose kernels are not compiled yet must not hold them up.
+        """
+        compiled = self.compile(study)
+        if not compiled.done():
+            await asyncio.shield(asyncio.wrap_future(compiled))
         line = self._writers[hash(study) % len(self._writers)]
         return await asyncio.get_running_loop().run_in_executor(line, work)
 
@@ -119,5 +145,6 @@ class Service:
 
     def close(self) -> None:
         """Let work that has begun finish."""
+        self._compiler.shutdown(wait=True, cancel_futures=True)
         for pool in (*self._writers, self._readers, self._slow):
             pool.shutdown(wait=True)

@@ -141,6 +141,7 @@ def create_study(call: Call) -> Response:
         store=call.service.store,
         **_lease(body),
     )
+    call.service.compile(study.name)  # meanwhile, so that its first ask need not wait long
     return json_answer(call.service.keep(study).summary().to_dict(), 201)
 
 

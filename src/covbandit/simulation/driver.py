@@ -9,7 +9,20 @@ from numba import types
 from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import UNROLLED, kernel
-from covbandit.learners.state import ABSORB, DECIDE, HOLD, HOLD_ROUNDS, LAST, STATE_TYPE, TOLD, State
+from covbandit.learners.in_use import confine_in_place
+from covbandit.learners.state import (
+    ABSORB,
+    CAP,
+    CONFINED,
+    DECIDE,
+    HOLD,
+    HOLD_ROUNDS,
+    LAST,
+    START,
+    STATE_TYPE,
+    TOLD,
+    State,
+)
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -110,6 +123,8 @@ def play(
                 w[i] = s.v[HOLD, i]
         else:
             decide(s, t, w)
+            if s.i[CONFINED] != 0:
+                confine_in_place(w, s.v[CAP], s.v[START])
         if d == UNROLLED:
             total += _loss(w, best, reduced, curvature, away, slope, UNROLLED)
         else:

@@ -2,6 +2,8 @@
 
 The learner stays in memory between calls. It is used again as long as the store says that nobody else has moved its
 statistics; else it is read anew. So a call costs the same whether ten rounds were told or a million.
+
+Nothing is compiled within a transaction that writes: other studies of the store would wait for it.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError, StoreUnavailable
+from covbandit.kernels.compilation import CompilationNeeded, nothing_compiles, ready
 from covbandit.learners import Learner
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.log import padded, replay, tell
@@ -30,6 +34,9 @@ from covbandit.studies.state import pack, unpack, versions
 from covbandit.studies.store import Store
 from covbandit.studies.troubles import damaged
 from covbandit.studies.writes import Writes
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Entry = tuple[int, Any, Any]
 """A round's number, its outcome, and the weights really played or None."""
@@ -82,6 +89,21 @@ class _Books:
         return int(self.values[name])
 
 
+def compiled_before(write: Callable[Concatenate[Ledger, P], T]) -> Callable[Concatenate[Ledger, P], T]:
+    """Make what the learner needs ready before a transaction; should it need more, undo that one and begin again."""
+
+    @wraps(write)
+    def call(ledger: Ledger, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        ledger.compile()
+        while True:
+            try:
+                return write(ledger, *args, **kwargs)
+            except CompilationNeeded as needed:
+                ready(needed.kernel)
+
+    return call
+
+
 class Ledger:
     """The books of one study in a store.
 
@@ -119,12 +141,13 @@ class Ledger:
     @contextmanager
     def changing(self) -> Iterator[tuple[Connection, Row[Any]]]:
         """Open a transaction that writes, with the study's row as it is and stays until the end."""
-        with self.store.write() as connection:
+        with self.store.write() as connection, nothing_compiles():
             yield connection, self._row(connection, lock=True)
 
     @contextmanager
     def learner_now(self) -> Iterator[tuple[Learner, Configuration]]:
         """Give the learner, up to date; it must not be changed."""
+        self.compile()
         with self._lock, self.reading() as (connection, row):
             self._configure(row.configuration)
             yield self._synchronised(connection, row), self._configuration
@@ -134,8 +157,14 @@ class Ledger:
         with self.reading() as (connection, row):
             return self._round(self._found(connection, round_id), Configuration.from_text(row.configuration))
 
+    def compile(self) -> None:
+        """Compile, or load, the kernels by which the learner is asked and told."""
+        for kernel in self._learner._kernels():
+            ready(kernel)
+
     # Ask -------------------------------------------------------------------------------------------------------------
 
+    @compiled_before
     def ask(self, client: str | None, key: str | None, lease: float | object | None = OWN_LEASE) -> Round:
         """Return the client's open round or the key's round, or a new one."""
         with self._writing() as (connection, books):
@@ -214,6 +243,7 @@ class Ledger:
 
     # Tell ------------------------------------------------------------------------------------------------------------
 
+    @compiled_before
     def tell(self, entries: Sequence[Entry]) -> list[Round]:
         """Take in the outcomes of rounds, all of them or none; one told before in the same words changes nothing."""
         answers: list[Any] = []
@@ -241,6 +271,7 @@ class Ledger:
             self._keep(connection, books)
             return [self._round(each, self._configuration) for each in answers]
 
+    @compiled_before
     def tell_outside(self, weights: object, outcome: object, key: str | None) -> Round:
         """Take in a round that was not asked for."""
         with self._writing() as (connection, books):
@@ -262,6 +293,7 @@ class Ledger:
             self._keep(connection, books)
             return self._round(FreshRow({**row, **tell_row}), self._configuration)
 
+    @compiled_before
     def amend(self, round_id: object, outcome: object, weights: object) -> Round:
         """Append a correction, and let the statistics follow as if it had been told so at once."""
         with self._writing() as (connection, books):
@@ -374,6 +406,7 @@ class Ledger:
 
     # Change ----------------------------------------------------------------------------------------------------------
 
+    @compiled_before
     def reconfigure(
         self, kind: str, detail: Mapping[str, Any], how: Callable[[Configuration], Configuration]
     ) -> Change:
@@ -385,6 +418,7 @@ class Ledger:
             books.learner = self._rebuilt(connection, configuration)
             return self._changed(connection, books, kind, detail, configuration)
 
+    @compiled_before
     def retire(self, kind: str, option: str, how: Callable[[Configuration], Configuration]) -> Change:
         """Log that an option is retired or restored; the learner goes on from here without it, or with it."""
         with self._writing() as (connection, books):
@@ -411,7 +445,7 @@ class Ledger:
     def _writing(self) -> Iterator[tuple[Connection, _Books]]:
         with self._lock:
             try:
-                with self.store.write() as connection:
+                with self.store.write() as connection, nothing_compiles():
                     row = self._row(connection, lock=True)
                     self._configure(row.configuration)
                     books = _Books(row, time.time())

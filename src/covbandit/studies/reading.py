@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, bindparam, literal_column, or_, select
 
+from covbandit.errors import CovbanditError
+from covbandit.learners import Learner
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.records import Change, Round, as_iso, moment
 from covbandit.studies.rows import as_change, as_round
-from covbandit.studies.schema import changes, rounds, tells
+from covbandit.studies.schema import changes, rounds, studies, tells
+from covbandit.studies.store import Store
 
 IS_OPEN = rounds.c.status == literal_column("'open'")  # not a parameter: see the indices in the schema
 
@@ -23,6 +27,17 @@ _CHANGED = WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.rev
 )
 
 _OPEN = WITH_TELL.where(rounds.c.study_id == bindparam("study"), IS_OPEN, rounds.c.expires_at > bindparam("now"))
+
+
+def learners_in(store: Store) -> list[Learner]:
+    """Return a fresh learner for each study of a store; without those that cannot be built here."""
+    with store.read() as connection:
+        texts = connection.execute(select(studies.c.configuration)).scalars().all()
+    found = []
+    for text in texts:
+        with suppress(CovbanditError):  # such as a class that is not imported
+            found.append(Configuration.from_text(text).build())
+    return found
 
 
 def rounds_in(

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, select
 from covbandit import validation
 from covbandit.allocation import Allocator, ByName
 from covbandit.errors import InvalidInput, NotFound
+from covbandit.kernels.compilation import CompilationNeeded, ready
 from covbandit.learners import Explanation, Learner
 from covbandit.studies import export as files
 from covbandit.studies.beliefs import Frontier, StudyEstimates, estimates_of, frontier_of
@@ -452,10 +453,7 @@ class Study:
             with self._ledger.reading() as (connection, row):
                 return self._forked(connection, row, learner).fork
         as_name(name, "study name", in_address=True)
-        with self._ledger.changing() as (connection, row):
-            made = self._forked(connection, row, learner)
-            copied(connection, name, made, row)
-        return made.as_study(name)
+        return self._fork_as(name, learner)
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Tell the whole log to a fresh learner and compare with the stored state; check counters against the log.
@@ -472,6 +470,20 @@ class Study:
 
     def _forked(self, connection: Connection, row: Row[Any], learner: object) -> Forked:
         return forked(connection, row.id, Configuration.from_text(row.configuration), row.outcome, learner)
+
+    def _fork_as(self, name: str, learner: object) -> Fork:
+        while True:
+            try:
+                with self._ledger.changing() as (connection, row):
+                    made = self._forked(connection, row, learner)
+                    copied(connection, name, made, row)
+                return made.as_study(name)
+            except CompilationNeeded as needed:  # not while others wait for the store
+                ready(needed.kernel)
+
+    def _compile(self) -> None:
+        """Compile, or load, the learner's kernels now; else the first ask does."""
+        self._ledger.compile()
 
     def _row(self) -> Row[Any]:
         with self._ledger.reading() as (_, row):
