@@ -27,6 +27,9 @@ from typing import Any
 
 import numpy as np
 
+SOURCE = "source"
+"""The entry of `foreign_source` that tells versions apart."""
+
 _PACKAGE = Path(__file__).resolve().parent
 _RULE = 2  # how `foreign_source` finds what a class depends on; results found by another rule are not taken for current
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -54,7 +57,7 @@ def foreign_source(kind: type) -> dict[str, str]:
         return {}
     found = _Dependencies(kind.__module__)
     found.add_class(kind)
-    return {"defined_in": f"{kind.__module__}.{kind.__qualname__}", "source": f"{_RULE}-{found.hash()}"}
+    return {"defined_in": f"{kind.__module__}.{kind.__qualname__}", SOURCE: f"{_RULE}-{found.hash()}"}
 
 
 def function_hash(function: FunctionType, described: _Described) -> str:
@@ -103,10 +106,12 @@ class _Dependencies:
         for each in kind.__mro__:
             if not self._is_followed(each.__module__) or _is_ours(each.__module__) or not self._is_new(each):
                 continue
-            if not self._add_module(each.__module__):
-                for name, value in sorted(vars(each).items()):
-                    if _as_function(value) is not None or not name.startswith("__"):
-                        self._add_value(f"{each.__qualname__}.{name}", value)
+            has_file = self._add_module(each.__module__)
+            for name, value in sorted(vars(each).items()):
+                function = _as_function(value)
+                typed_in = function is not None and not Path(function.__code__.co_filename).is_file()
+                if typed_in or (not has_file and (function is not None or not name.startswith("__"))):
+                    self._add_value(f"{each.__qualname__}.{name}", value)
 
     def add_function(self, function: FunctionType) -> None:
         """Add a function, its file, and all that its code refers to."""
@@ -271,11 +276,12 @@ def _read(name: str, path: str, loaded_as: object) -> _File:
 
     A file that was changed since says nothing about the code that runs in this process.
     """
+    known = _files.get((name, path))
     if loaded_as is None:
         found = Path(path).stat()
-        loaded_as = (found.st_mtime_ns, found.st_size)
-    known = _files.get((name, path))
-    if known is None or known.loaded_as != loaded_as:
+        written = (found.st_mtime_ns, found.st_size)
+        loaded_as = known.loaded_as if known is not None and known.loaded_as == written else written
+    if known is None or known.loaded_as is not loaded_as:  # specs of modules loaded at different times are equal
         content = Path(path).read_bytes()
         known = _File(loaded_as, hashlib.sha256(content).hexdigest(), tuple(sorted(_imports(name, path, content))))
         _files[name, path] = known

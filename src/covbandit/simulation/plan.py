@@ -23,7 +23,7 @@ from covbandit.learners.files import class_name, plain
 from covbandit.problem import Problem
 from covbandit.problem_distribution import ProblemDistribution, checked_draw
 from covbandit.sizes import as_rounds
-from covbandit.sources import foreign_source, source_hash
+from covbandit.sources import SOURCE, foreign_source, source_hash
 
 I64 = NDArray[np.int64]
 
@@ -120,9 +120,27 @@ def as_plan(
 def difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     """Return which entry of two specifications differs first, and how; nothing if none does."""
     for key in {**here, **there}:
-        if json.dumps(there.get(key), sort_keys=True) != json.dumps(here.get(key), sort_keys=True):
-            return f"{key} differs ({_short(there.get(key))} there, {_short(here.get(key))} here)"
+        if not _same(there.get(key), here.get(key)):
+            inside, old, new = _innermost(there.get(key), here.get(key))
+            where = f"{key} differs in {'.'.join(inside)}" if inside else f"{key} differs"
+            if inside and inside[-1] == SOURCE:
+                return f"{where}: the class, or a module of yours that it imports, is not the same code"
+            return f"{where} ({_short(old)} there, {_short(new)} here)"
     return ""
+
+
+def _same(there: Any, here: Any) -> bool:
+    return json.dumps(there, sort_keys=True) == json.dumps(here, sort_keys=True)
+
+
+def _innermost(there: Any, here: Any) -> tuple[list[str], Any, Any]:
+    """Return where in entries made of the same parts the first difference is, and what stands there."""
+    if isinstance(there, dict) and isinstance(here, dict) and there.keys() == here.keys():
+        for key in here:
+            if not _same(there[key], here[key]):
+                inside, old, new = _innermost(there[key], here[key])
+                return [key, *inside], old, new
+    return [], there, here
 
 
 def _short(value: Any) -> str:
