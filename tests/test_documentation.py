@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+import covbandit as cb
+from covbandit.testing import LearnerConformance
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -47,14 +54,59 @@ def _lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.strip().splitlines()]
 
 
+# Learners that pages show, by page. They must do all that a learner must, as copied from the page.
+SHOWN = [
+    (page, name)
+    for page in PAGES
+    for code in _snippets(page)
+    for name in re.findall(r"^class (\w+)\(cb\.Learner\):", code, flags=re.MULTILINE)
+]
+CHECKS = [name for name in dir(LearnerConformance) if name.startswith("test_")]
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path, str], type[cb.Learner]]]:
+    """Return a learner's class as somebody has it who copies the snippets of a page into a module."""
+    folder = tmp_path_factory.mktemp("copied")
+    modules: dict[Path, ModuleType] = {}
+
+    def found(page: Path, name: str) -> type[cb.Learner]:
+        if page not in modules:
+            module = f"copied_from_{re.sub(r'[^a-z]', '_', page.stem.lower())}"
+            (folder / f"{module}.py").write_text("\n".join(_snippets(page)), encoding="utf-8")
+            modules[page] = importlib.import_module(module)
+        kind: type[cb.Learner] = getattr(modules[page], name)
+        return kind
+
+    sys.path.insert(0, str(folder))
+    yield found
+    sys.path.remove(str(folder))
+
+
+def test_pages_show_a_plain_learner_and_a_compiled_one(shown: Callable[[Path, str], type[cb.Learner]]) -> None:
+    assert {shown(page, name)(n_options=4).compiled for page, name in SHOWN} == {True, False}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize(("page", "name"), SHOWN, ids=[name for _, name in SHOWN])
+def test_learners_that_pages_show_pass_the_whole_conformance_suite(
+    page: Path, name: str, check: str, shown: Callable[[Path, str], type[cb.Learner]]
+) -> None:
+    class Suite(LearnerConformance):
+        memory_rounds = 2_000
+
+        def make(self) -> cb.Learner:
+            return shown(page, name)(n_options=4)
+
+    getattr(Suite(), check)()
+
+
 def test_the_readme_example_has_eight_lines_and_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     example = _snippets(ROOT / "README.md")[0]
     assert len([line for line in example.splitlines() if line.strip()]) == 8
     names: dict[str, object] = {}
     exec(example, names)
-    import covbandit as cb
-
     again = cb.Allocator.load("budget.json")
     assert again.ask() == names["budget"].ask()  # type: ignore[attr-defined]
     assert again.rounds_told == 4
