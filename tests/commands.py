@@ -15,9 +15,9 @@ COMMAND = [sys.executable, "-m", "covbandit.cli"]
 
 def covbandit(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; the caller judges its exit status."""
-    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
+    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1", "PYTHONUTF8": "1"}
     return subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, env=environment, timeout=300, check=False
+        [*COMMAND, *arguments], capture_output=True, encoding="utf-8", env=environment, timeout=300, check=False
     )
 
 

@@ -1,5 +1,6 @@
 """What holds for the whole suite: one Hypothesis profile, and helpers whose assertions show their values."""
 
+import multiprocessing
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -37,6 +38,15 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, 
     results = reproduction.simulate()
     reproduction.write(results, processes=2)
     return reproduction, results
+
+
+@pytest.fixture(scope="session")
+def shared_by_processes() -> None:
+    """Skip where processes cannot share work: pools and clusters need semaphores, which need room in /dev/shm."""
+    try:
+        multiprocessing.get_context("spawn").Lock()
+    except OSError as error:
+        pytest.skip(f"processes cannot share work here, /dev/shm may be full: {error}")
 
 
 @pytest.fixture

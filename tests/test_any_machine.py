@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,9 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from commands import COMMAND
+from covbandit.cli import warmup
 from covbandit.kernels.compilation import cache_directory
+from covbandit.reproduction.figures import draw_all
 
 HERE = Path(__file__).parent
 
@@ -64,6 +68,23 @@ def test_help_is_shown_without_letters_beyond_ascii() -> None:
     for arguments in (["--help"], ["reproduce", "--help"], ["bounds", "synthetic"], ["study", "create", "--help"]):
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, env=environment, check=False, timeout=300)
         assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
+
+
+def test_one_process_does_the_work_where_several_cannot_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What processes share is kept in /dev/shm, which may be full."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", full)
+    assert draw_all([(str, (1,)), (str, (2,))], processes=2) == ["1", "2"]
+    names = ["covbandit.learners.fixed_weights._decide", "covbandit.kernels.projection.project_on_simplex"]
+    monkeypatch.setattr(warmup, "names_of_kernels", lambda everything: names)
+    monkeypatch.setattr(warmup, "names_not_cached", lambda wanted: wanted)
+    compiled: list[str] = []
+    monkeypatch.setattr(warmup, "compile_for_use", compiled.append)
+    warmup.compile_kernels(Console(stderr=True), most_processes=2)
+    assert compiled == names
 
 
 def test_tests_that_press_ctrl_c_pass_in_the_background() -> None:

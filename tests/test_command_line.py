@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 import covbandit as cb
 from commands import covbandit
 
@@ -50,6 +52,7 @@ def test_warmup_compiles_into_the_cache(tmp_path: Path) -> None:
     assert compiled() == everything
 
 
+@pytest.mark.usefixtures("shared_by_processes")
 def test_compilation_survives_the_loss_of_its_processes(tmp_path: Path) -> None:
     """Killed, as for want of memory: the kernel is compiled by whoever asked for it, and can be called."""
     code = """

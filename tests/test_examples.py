@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -19,8 +20,9 @@ def _run(name: str, folder: Path, *arguments: str) -> str:
         [sys.executable, str(ROOT / "examples" / f"{name}.py"), *arguments],
         cwd=folder,
         capture_output=True,
-        text=True,
-        timeout=120,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONUTF8": "1"},
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

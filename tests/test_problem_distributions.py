@@ -47,6 +47,7 @@ def test_a_replication_is_the_simulation_of_its_problem() -> None:
     assert drawn.regret[0, 2].tolist() == alone.regret[0, 2].tolist()
 
 
+@pytest.mark.usefixtures("shared_by_processes")
 def test_any_workers_give_the_same_numbers_and_results_resume() -> None:
     family = cb.problems.full_information_lower_bound(3, horizon=200)
     one, two = (cb.simulate(family, empirical(family), 200, 6, 5, workers) for workers in (1, 2))

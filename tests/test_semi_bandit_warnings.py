@@ -61,7 +61,9 @@ def test_no_doubt_where_there_is_no_reason(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("workers", ["threads", "processes"])
-def test_a_simulation_doubts_once_per_learner(workers: str) -> None:
+def test_a_simulation_doubts_once_per_learner(workers: str, request: pytest.FixtureRequest) -> None:
+    if workers == "processes":
+        request.getfixturevalue("shared_by_processes")
     truth = {"mean": [0.1, 0.2, 0.0], "risk_aversion": RISK_AVERSION, "min_weight": 0.1, "options": ["a", "b", "c"]}
     wild = cb.Problem(covariance=np.diag([0.3, 9.0, 0.3]), **truth)
     tame = cb.Problem(covariance=np.diag([0.3, 1.0, 0.3]), **truth)

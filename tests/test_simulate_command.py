@@ -103,6 +103,7 @@ def test_ctrl_c_keeps_replications_and_the_same_command_continues(tmp_path: Path
         assert np.array_equal(cb.SimulationResult.load(file).regret, fresh.regret)
 
 
+@pytest.mark.usefixtures("shared_by_processes")
 @pytest.mark.filterwarnings("ignore")  # Dask's own
 def test_a_cluster_gives_the_same_table(tmp_path: Path, command_line: Run) -> None:
     spec = _spec(tmp_path, 500, 12)

@@ -37,6 +37,7 @@ def _run(**changes: Any) -> cb.SimulationResult:
     return cb.simulate(cb.problems.synthetic(), _learners(), **{**arguments, **changes})
 
 
+@pytest.mark.usefixtures("shared_by_processes")
 def test_same_numbers_on_any_number_of_workers() -> None:
     one = _run()
     for workers in (2, 4, None):

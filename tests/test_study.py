@@ -457,6 +457,7 @@ def test_two_objects_work_on_one_study(store_url: str) -> None:
     assert one.learner.ask().tobytes() == two.learner.ask().tobytes() == learner.ask().tobytes()
 
 
+@pytest.mark.usefixtures("shared_by_processes")
 def test_a_study_goes_to_other_processes(store_url: str) -> None:
     study = funds(store_url)
     study.tell(study.ask().id, [0.1, 0.2, 0.3])

@@ -214,7 +214,8 @@ def read_only_file(file: Path) -> Iterator[None]:
     file.chmod(0o444)
     with unprivileged():
         yield
-    file.chmod(0o666)
+    for each in file.parent.iterdir():  # SQLite gives the files that it makes beside the store the store's own rights
+        each.chmod(0o666)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import connection, resource_tracker
 from typing import Any, cast
@@ -42,10 +43,18 @@ def pool_of(processes: int, first: Callable[[], None] | None = None) -> ProcessP
         How many.
     first : callable, optional
         What each does before its first task.
+
+    Raises
+    ------
+    BrokenProcessPool
+        If the system gives no room for what processes share, such as when /dev/shm is full.
     """
     _track_without_complaint()
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(first,))
+    try:
+        return ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(first,))
+    except OSError as error:
+        raise BrokenProcessPool(f"processes cannot share work here: {error}") from error
 
 
 def _begin(first: Callable[[], None] | None) -> None:

@@ -63,7 +63,10 @@ def compile_kernels(
 
 
 def _compile_together(missing: list[str], processes: int, status: Status) -> None:
-    pool = pool_of(processes, _import_rooms)
+    try:
+        pool = pool_of(processes, _import_rooms)
+    except BrokenProcessPool:
+        return
     try:
         with out_of_reach_of_ctrl_c():
             futures = {pool.submit(compile_for_cache, name): name for name in missing}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -29,15 +30,16 @@ _CHANGED = WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.rev
 _OPEN = WITH_TELL.where(rounds.c.study_id == bindparam("study"), IS_OPEN, rounds.c.expires_at > bindparam("now"))
 
 
-def learners_in(store: Store) -> list[Learner]:
-    """Return a fresh learner for each study of a store; without those that cannot be built here."""
+def learners_in(store: Store) -> Iterator[Learner]:
+    """Yield a fresh learner for each configuration in a store; without those that cannot be built here.
+
+    One at a time: learners with many options take much memory.
+    """
     with store.read() as connection:
-        texts = connection.execute(select(studies.c.configuration)).scalars().all()
-    found = []
+        texts = connection.execute(select(studies.c.configuration).distinct()).scalars().all()
     for text in texts:
         with suppress(CovbanditError):  # such as a class that is not imported
-            found.append(Configuration.from_text(text).build())
-    return found
+            yield Configuration.from_text(text).build()
 
 
 def rounds_in(

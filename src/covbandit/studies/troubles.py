@@ -18,7 +18,10 @@ _SQLITE = {
     "SQLITE_PROTOCOL": ("is in use by very many processes at once", True),
     "SQLITE_NOMEM": ("cannot be read or written: this process is out of memory", True),
     "SQLITE_FULL": ("cannot grow: the disk is full; make room, then repeat", False),
-    "SQLITE_READONLY": ("is read-only; let the file and its folder be written, then repeat", False),
+    "SQLITE_READONLY": (
+        "is read-only; let the file, its folder and the files beside it (-wal, -shm) be written, then repeat",
+        False,
+    ),
     "SQLITE_CANTOPEN": (
         "cannot be opened; check that it is there, and that file and folder may be written",
         False,
