@@ -7,6 +7,7 @@ import pytest
 
 import covbandit as cb
 from covbandit.maximization import frank_wolfe_gap
+from covbandit.problems import Correlation
 
 
 def _rewards(d: int, n: int, seed: int, offset: float = 0.0, scale: float = 1.0) -> np.ndarray:
@@ -60,6 +61,87 @@ def test_mc_empirical_keeps_its_digits_far_from_zero() -> None:
         near.tell(near.ask(), reward)
         far.tell(far.ask(), reward + 1e6)
     assert np.abs(near.ask() - far.ask()).max() < 1e-7
+
+
+def _shrunk(past: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
+    """Return means, covariance and intensities by the formulas of `ShrunkEmpirical`'s docstring, in plain NumPy."""
+    t, d = past.shape
+    more = max(d - 3, 0)
+    variance = past.var(axis=0, ddof=1)
+    logs = np.log(variance)
+    beta = min(1.0, more * (2 / (t - 1) + 2 / (t - 1) ** 2) / ((logs - logs.mean()) ** 2).sum())
+    deviation = np.exp(((1 - beta) * logs + beta * logs.mean()) / 2)
+    r = np.corrcoef(past.T)
+    weight = 0.0
+    if d >= 3:
+        pairs = r[np.triu_indices(d, 1)]
+        inside = 1 - 1 / t
+        middle = min(max(pairs.mean(), -inside / (d - 1)), inside)
+        weight = min(1.0, (1 - middle**2) ** 2 / ((t - 1) * pairs.var()))
+        r = (1 - weight) * r + weight * middle
+        np.fill_diagonal(r, 1.0)
+    covariance = r * np.outer(deviation, deviation)
+    mean = past.mean(axis=0)
+    trust = 1.0
+    if more:
+        precision = np.linalg.inv(covariance)
+        level = precision.sum(axis=0) @ mean / precision.sum()
+        signal = t * (mean - level) @ precision @ (mean - level)
+        trust = signal / (signal + 2 * more)
+        mean = level + trust * (mean - level)
+    return mean, covariance, {"variances": beta, "correlations": weight, "means": trust}
+
+
+@pytest.mark.parametrize(
+    ("d", "kind", "rho", "n"),
+    [
+        (2, "positive", 0.5, 60),
+        (3, "factor", 1.0, 200),
+        (4, "factor", 0.1, 200),
+        (5, "factor", 1.0, 600),
+        (5, "zero", 10.0, 200),
+        (6, "negative", 1.0, 200),
+        (12, "factor", 3.0, 400),
+    ],
+)
+def test_shrunk_empirical_equals_a_naive_recomputation(d: int, kind: Correlation, rho: float, n: int) -> None:
+    problem = cb.problems.random(d, kind, seed=d, volatility_spread=0.2, mean_spread=0.3)
+    history = cb.environments.Gaussian().sampler(problem, 7, 0).draw(n)
+    learner = cb.ShrunkEmpirical(n_options=d, risk_aversion=rho)
+    seen: dict[str, list[float]] = {"variances": [], "correlations": [], "means": []}
+    for t in range(n):
+        w = learner.ask()
+        if t >= 2:
+            mean, covariance, shares = _shrunk(history[:t])
+            known = learner._estimates()
+            size = np.abs(covariance).max()
+            assert np.abs(np.asarray(known.covariance) - covariance).max() <= 1e-11 * size, t
+            assert np.abs(np.asarray(known.mean) - mean).max() <= 1e-8 * np.sqrt(size), t
+            gain = frank_wolfe_gap(np.asarray(known.mean), np.asarray(known.covariance), rho, None, w)
+            assert gain <= 1e-12 * max(np.abs(mean).max(), rho * size)
+            for name, share in shares.items():
+                seen[name].append(share)
+        learner.tell(w, history[t])
+    # each intensity was strictly inside its range at last: a wrong one could not have passed
+    if d > 3:
+        assert 0 < seen["variances"][-1] < 1
+        assert 0 < seen["means"][-1] < 1
+    if d > 2 and kind == "factor":
+        assert 0 < seen["correlations"][-1] < 1
+
+
+@pytest.mark.parametrize(("correlation", "expected"), [(0.0, 1.0), (0.9, 0.1), (-0.2, 1.2)])
+def test_shrunk_empirical_s_risk_after_one_round(correlation: float, expected: float) -> None:
+    """The variance across options stands for σ²(1 - r) where all means are equal: the risk along the simplex."""
+    d = 5
+    covariance = (1 - correlation) * np.eye(d) + correlation
+    problem = cb.Problem(mean=np.full(d, 0.3), covariance=covariance, risk_aversion=1.0)
+    draws = cb.environments.Gaussian().sampler(problem, 3, 0).draw(20_000)
+    assert draws.var(axis=1, ddof=1).mean() == pytest.approx(expected, rel=0.02)
+    learner = cb.ShrunkEmpirical(n_options=d, risk_aversion=1.0)
+    learner.tell(learner.ask(), draws[0])
+    best = cb.maximize_utility(draws[0], draws[0].var(ddof=1) * np.eye(d), 1.0)
+    assert np.allclose(learner.ask(), best.weights, atol=1e-9)
 
 
 @pytest.mark.parametrize("gradient", ["sample", "plugin"])

@@ -10,7 +10,19 @@ import pytest
 
 import covbandit as cb
 from covbandit.environments import Gaussian
-from covbandit.learners.gradient_statistics import CENTRE, LOSS, MEAN, PULL_LOSS, UNIT, VARIANCE_MODEL
+from covbandit.kernels.compilation import ready
+from covbandit.kernels.counter_random import draw
+from covbandit.learners.gradient_statistics import (
+    CENTRE,
+    COVARIANCE,
+    CURVATURE,
+    LOSS,
+    MEAN,
+    NEXT,
+    PULL_LOSS,
+    UNIT,
+    VARIANCE_MODEL,
+)
 
 
 def play(learner: cb.Learner, rewards: np.ndarray) -> np.ndarray:
@@ -115,6 +127,72 @@ def test_forced_pulls_cost_a_share_of_what_sampling_costs() -> None:
     share = forced * phase * learner._state.v[LOSS, 0] / price
     assert 0.005 < share < 0.1
     assert forced_now.mean() == pytest.approx(share, abs=4 * np.sqrt(share / count))
+
+
+def first_uniform(seed: int, t: int) -> float:
+    """Return the number that decides on a forced pull in round t."""
+    one, unused = np.empty(1), np.empty(1)
+    ready(draw)(seed, t, one, unused)
+    return float(one[0])
+
+
+@pytest.mark.parametrize(
+    ("loss", "pull_loss"),
+    [
+        (0.0, 1.0),  # sampling costs nothing: as few pulls as there ever are
+        (0.04, 1.0),  # a share that is affordable
+        (50.0, 1.0),  # pulls are cheap: as many as there ever are
+        (0.04, 0.0),  # pulls cost nothing, by the estimates: their price is not believed
+    ],
+)
+def test_how_often_pulls_are_forced(loss: float, pull_loss: float) -> None:
+    """The share is max(f/5√t, min(f t/(t + 65d(d+1)) · loss/price, 1/10)), in every round."""
+    d, forced, told, count = 4, 0.8, 400, 3_000
+    learner = make(d, 3.0, forced=forced)
+    play(learner, rewards_of(cb.problems.random(d, "positive", seed=6, risk_aversion=3.0), told))
+    learner._state.v[LOSS, 0], learner._state.v[PULL_LOSS, 0] = loss, pull_loss
+    t = np.arange(told + 1, told + count + 1)
+    share = 0.2 * forced / np.sqrt(t)
+    if pull_loss > 0:
+        affordable = forced * t / (t + 65 * d * (d + 1)) * loss / pull_loss
+        share = np.maximum(share, np.minimum(affordable, 0.1))
+    expected = np.array([first_uniform(3, int(round_number)) for round_number in t]) < share
+    assert np.array_equal(pulls(ask_ahead(learner, count)), expected)
+    assert expected.sum() >= 5
+
+
+def test_the_centre_is_found_in_three_steps() -> None:
+    """Each maximises with the gradient at the last centre and a curvature with its small eigenvalues lifted."""
+    rho, best = 2.0, np.array([0.3, 0.4, 0.3])
+    covariance = 0.2 * np.array([[1.0, 0.97, 0.9], [0.97, 1.0, 0.93], [0.9, 0.93, 1.0]])
+    problem = cb.Problem(mean=2 * rho * covariance @ best, covariance=covariance, risk_aversion=rho)
+    # Of three options nothing is shrunk, without sampling the curvature is the lifted estimate, and a weak prior lets
+    # the estimate come near to singular.
+    learner = make(3, rho, curvature_sampling=0.0, prior=0.1)
+    rng = np.random.default_rng(1)
+    compared, moved = 0, 0.0
+    for reward in rewards_of(problem, 4_000):
+        s = learner._state
+        before, due = s.v[CENTRE].copy(), s.v[UNIT, 0] > 0 and learner.rounds_told + 2 >= s.v[NEXT, 0]
+        weights = rng.dirichlet(np.full(3, 0.3))  # far apart: so the correlations are known
+        learner.tell(weights, float(weights @ reward))
+        if not due:
+            continue
+        scaled = rho * s.v[UNIT, 0]
+        estimate = s.m[COVARIANCE]
+        deviation = np.sqrt(estimate.diagonal())
+        values, vectors = np.linalg.eigh(estimate / np.outer(deviation, deviation))
+        lifted = (vectors * np.maximum(values, 0.1)) @ vectors.T * np.outer(deviation, deviation)
+        assert np.allclose(lifted, s.m[CURVATURE], rtol=1e-9, atol=1e-12)
+        centre = before
+        for _ in range(3):
+            tilt = s.v[MEAN] - 2 * scaled * (estimate - lifted) @ centre
+            last, centre = centre, cb.maximize_utility(tilt, (lifted + lifted.T) / 2, scaled).weights
+        assert np.abs(s.v[CENTRE] - centre).max() < 1e-7
+        compared += 1
+        moved = max(moved, np.abs(centre - last).max())
+    assert compared > 100
+    assert moved > 1e-3  # in the third step too
 
 
 def test_forced_pulls_may_be_left_out() -> None:

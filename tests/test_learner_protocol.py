@@ -162,6 +162,19 @@ def test_merge_equals_telling_everything(split: int) -> None:
     assert np.abs(merged.ask() - whole.ask()).max() < 1e-9
 
 
+def test_merge_takes_over_the_weights_told_last() -> None:
+    """Maximisers start from them. Of a learner that was told nothing there are none."""
+    history = _history(3, 6)
+    last = np.array([[0.2, 0.3, 0.5], [0.6, 0.0, 0.4]])
+    one, other = (cb.MCEmpirical(n_options=3, risk_aversion=0.5) for _ in range(2))
+    one.tell_many(np.tile(last[0], (3, 1)), history[:3])
+    other.tell_many(np.tile(last[1], (3, 1)), history[3:])
+    assert describe(one.clone().merge(other))["arrays"]["last"] == last[1].tolist()
+    assert describe(other.clone().merge(one))["arrays"]["last"] == last[0].tolist()
+    nothing = cb.MCEmpirical(n_options=3, risk_aversion=0.5)
+    assert describe(one.clone().merge(nothing))["arrays"]["last"] == last[0].tolist()
+
+
 def test_merge_refuses_what_does_not_fit() -> None:
     learner = cb.MCEmpirical(n_options=2, risk_aversion=0.5)
     with pytest.raises(InvalidInput, match=r"risk_aversion is 0.5 here and 0.6 there"):

@@ -134,6 +134,36 @@ def test_moments_are_those_of_the_pairs(name: str, complete: int) -> None:
     assert np.allclose(explanation.widths, known.width)
 
 
+def test_plug_in_gradient_with_gaps_by_hand() -> None:
+    """Steps along θ̂ - 2ρΣ̂x of the options that take part, projected; none of them ends at a corner."""
+    rho, rows = 1.5, with_gaps(120, seed=8)
+    rows[:, 4] -= 0.7  # no option is far better than the others
+    learner = cb.OGD(n_options=5, risk_aversion=rho, gradient="plugin")
+    rows[:2] = rewards(2, seed=9)  # two complete rounds, after which all options take part
+    x = np.full(5, 0.2)
+    inside = 0
+    for t, row in enumerate(rows, 1):
+        known = ~np.isnan(row)
+        learner.tell_partly(known / known.sum(), row)
+        past = rows[:t]
+        mean, sigma = pairwise(past) if t > 1 else (row, np.zeros((5, 5)))
+        slope = mean - 2 * rho * nearest_semidefinite(sigma) @ x
+        x = projected(x + slope / np.sqrt(t))
+        inside += bool(((x > 0) & (x < 1)).sum() >= 3)
+        assert np.abs(learner.ask() - x).max() < 1e-9, t
+    assert learner.statistics
+    assert inside > 60
+
+
+def projected(x: Any) -> Any:
+    """Return the nearest weights, by bisection."""
+    low, high = x.min() - 1, x.max()
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.maximum(x - middle, 0).sum() > 1 else (low, middle)
+    return np.maximum(x - high, 0)
+
+
 def test_large_means_lose_no_digits() -> None:
     rows = with_gaps(300, seed=5)
     learner = MAKERS["mc-empirical"]()

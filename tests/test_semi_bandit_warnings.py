@@ -49,6 +49,16 @@ def test_a_variance_above_its_bound_is_doubted_once(kind: Any) -> None:
     make(kind, 3).tell_many(weights, wide(200) / 4)
 
 
+@pytest.mark.parametrize("kind", PAPER)
+def test_after_a_reset_it_is_doubted_again(kind: Any) -> None:
+    weights = np.full((200, 3), 1 / 3)
+    learner = make(kind, 3)
+    for _ in range(2):
+        assert len(doubted(lambda: learner.tell_many(weights, wide(200)))) == 1
+        assert doubted(lambda: learner.tell_many(weights, wide(200))) == []
+        learner.reset()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_doubt_where_there_is_no_reason(kind: Any) -> None:
     """Neither of few observations nor of variances equal to their bound; warnings are errors here."""
