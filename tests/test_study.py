@@ -115,7 +115,7 @@ def test_what_a_study_needs_to_know(tmp_path: Path) -> None:
         (OPTIONS, {"class": "SemiBanditLearner"}, "per_unit", "unknown learner class"),
         (OPTIONS, {"class": "PairUCB", "rho": 1}, "per_unit", "PairUCB has no argument 'rho'; it takes bonus, hold"),
         (OPTIONS, {"class": "PairUCB"}, "per_unit", "PairUCB needs 'risk_aversion'"),
-        (OPTIONS, {"feedback": "all", "risk": 1}, "per_unit", "the recommended learner has no argument 'risk'"),
+        (OPTIONS, {"feedback": "all", "risk": 1}, "per_unit", "the default learner has no argument 'risk'"),
         (OPTIONS, {"class": "OGD", "risk_aversion": 1, "n_options": 3}, "per_unit", "leave n_options out"),
         (OPTIONS, {"risk_aversion": 1}, "per_unit", "either"),
         (OPTIONS, {"class": "PairUCB", "risk_aversion": -1}, "per_unit", "must not be negative"),

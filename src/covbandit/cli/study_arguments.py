@@ -168,7 +168,7 @@ def as_learner(
     """Return the description of a learner, as `covbandit.Study.create` takes it."""
     if (feedback is None) == (learner is None):
         raise InvalidInput(
-            "say what is seen of a round, --feedback all, chosen or total, and the learner recommended for it is "
+            "say what is seen of a round, --feedback all, chosen or total, and the default learner for it is "
             "taken; or name one, --learner MCEmpirical" + ("" if learner is None else "; not both")
         )
     if feedback is not None and risk_aversion is None:

@@ -28,8 +28,9 @@ FEEDBACK = Annotated[
     str | None,
     typer.Option(
         metavar="all|chosen|total",
-        help="What is seen of a round, for the learner recommended for it: the outcome of all options, played or not "
-        "(funds); of the chosen ones, those with weight (campaigns); or only the total (a mix).",
+        help="What is seen of a round: the outcome of all options, played or not (funds); of the chosen ones, those "
+        "with weight (campaigns); or only the total (a mix). Takes the default learner for it, which had less regret "
+        "than the paper's in simulations; with few rounds equal weights may cost less than any.",
         show_default=False,
     ),
 ]

@@ -105,11 +105,16 @@ def _absorb(s: State, w: F64, y: F64) -> None:
 
 
 class GradientTS(Learner):
-    r"""GradientTS for totals: posterior sampling of the gradient, on all that was ever told. The recommended learner.
+    r"""GradientTS for totals: posterior sampling of the gradient, on all that was ever told. The default learner.
 
     The paper's MC-ETE explores on a fixed schedule and throws away what exploitation shows; how to be adaptive here is,
     in its words, a challenging open problem. GradientTS is our answer: a heuristic with evidence, see
     ``docs/gradient-ts.md`` for the study and ``docs/full-bandit-rate.md`` for what is proved and what is not.
+
+    It is the default because it pays 1.8 to 16 times less regret than `MCETE` on nine instances at T = 1,000,000. Equal
+    weights are cheaper than both on four of these nine even then, and on average over 25 others up to T = 1,000.
+    Staying at weights that lose G a round is cheaper until about :math:`T = 2(d-1)^2 κ / G^2`, with
+    :math:`κ = s^2 + 2ρ^2 s^4` and s² the variance of a total of the best weights.
 
     Each total :math:`y = w'r` has mean :math:`w'θ` and variance :math:`w'Σw`, so a random-coefficient regression
     estimates both from any mixes (`AggregateMoments` is that estimator on its own). Near the best weights for the

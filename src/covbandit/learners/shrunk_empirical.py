@@ -69,7 +69,8 @@ def _shrink(s: State, n: float) -> None:
             risky += 1.0
     if total == 0.0:
         # Rewards without any variance: the best mean. After one round, when nothing is known of risk, the variance of
-        # its rewards over the options stands in for each option's own: the risk if the means were all the same.
+        # its rewards over the options stands in for each option's own: if means, variances and correlations were all
+        # the same it would be σ²(1 - r), which is the risk along the simplex.
         level = 0.0
         for i in range(d):
             level += raw[i] / d
@@ -167,7 +168,12 @@ def _shrink(s: State, n: float) -> None:
 
 
 class ShrunkEmpirical(FullInformationLearner):
-    r"""MC-Empirical on shrunk moments, for full information: the recommended learner.
+    r"""MC-Empirical on shrunk moments, for full information: the default learner.
+
+    It is the default because it pays half of MC-Empirical's regret on average over 38 instances with independent
+    Gaussian rewards. On twelve instances with correlation .9 and unequal volatilities it gains nothing on average and
+    pays up to 1.61 times as much; on twenty stocks it is seventh of nine at ρ = 1 and 3 (returns in fractions), behind
+    equal weights: ``docs/shrinkage.md``.
 
     Early estimates are mostly noise, and acting on noise costs more than equal weights. So each kind of moment is drawn
     towards its average over the options, by as much as its differences look like noise, before maximising. With the
@@ -181,7 +187,8 @@ class ShrunkEmpirical(FullInformationLearner):
     * means: :math:`\tilde θ = m1 + (\hat θ - m1)\, S / (S + 2(d-3)_+)` with :math:`m = 1'C^{-1}\hat θ / 1'C^{-1}1`,
       :math:`S = t(\hat θ-m1)'C^{-1}(\hat θ-m1)`.
 
-    After one round, the variance of its rewards over the options stands in for each option's own. Options without any
+    After one round, the variance of its rewards over the options stands in for each option's own: with a common
+    correlation r it estimates σ²(1 - r), the risk along the simplex. Options without any
     variance stay as they are, out of these averages, and so do retired options. Once a reward was missing
     (`tell_partly`), t is the least number of rounds in which two of the options in the decision were seen together, and
     the rest is as in `MCEmpirical`. All effects vanish as rounds accumulate. Scale-free. How this was

@@ -31,7 +31,7 @@ Lease = Annotated[
 Learner = Annotated[
     dict[str, Any],
     Field(
-        description='Either {"feedback": "all" | "chosen" | "total", ...}, for the recommended learner with the '
+        description='Either {"feedback": "all" | "chosen" | "total", ...}, for the default learner with the '
         'arguments of covbandit.allocator, or {"class": "PairUCB", ...} with the arguments of that learner.',
         examples=[{"feedback": "chosen", "risk_aversion": 0.4, "min_weight": 0.1}],
     ),

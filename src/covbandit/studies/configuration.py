@@ -186,7 +186,7 @@ def _as_learner(names: tuple[str, ...], learner: object) -> Learner:
 def described_learner(names: tuple[str, ...], description: Mapping[str, Any]) -> Learner:
     """Return the learner that plain data describes, as it comes from the command line or over HTTP.
 
-    Either ``{"class": "PairUCB", **arguments}`` or, for the recommended one, ``{"feedback": "chosen", **arguments}``
+    Either ``{"class": "PairUCB", **arguments}`` or, for the default one, ``{"feedback": "chosen", **arguments}``
     with the arguments of `covbandit.allocator`. Only learners of this package can be named.
 
     Raises
@@ -198,13 +198,13 @@ def described_learner(names: tuple[str, ...], description: Mapping[str, Any]) ->
     if ("class" in given) == ("feedback" in given):
         raise InvalidInput(
             'learner needs either "class" (a learner\'s name) or "feedback" ("all", "chosen" or "total", '
-            f"for the recommended learner), got {sorted(given)}"
+            f"for the default learner), got {sorted(given)}"
         )
     for key in ("options", "n_options"):
         if key in given:
             raise InvalidInput(f"learner: leave {key} out, the study names its options")
     if "feedback" in given:
-        _require_known(allocator, "the recommended learner", given)
+        _require_known(allocator, "the default learner", given)
         return allocator(list(names), **given).learner
     name = given.pop("class")
     known = learner_classes()

@@ -98,7 +98,7 @@ class Study:
             The options' names.
         learner : Learner, Allocator or mapping
             A fresh learner; what it has been told already would be missing in the log. A mapping describes one:
-            ``{"class": "PairUCB", "risk_aversion": 0.4}`` or, for the recommended one,
+            ``{"class": "PairUCB", "risk_aversion": 0.4}`` or, for the default one,
             ``{"feedback": "chosen", "risk_aversion": 0.4}``.
         outcome : {"per_unit", "amount"}
             What will be told: the reward per unit of weight (a return, a rate), as in the paper; or what each option
