@@ -140,8 +140,8 @@ def test_the_constant_of_the_lower_bound(share: float, constant: float, k: float
     best = optimize.minimize_scalar(lambda x: -bound(x), bounds=(scale - 5, scale + 5), method="bounded")
     assert -best.fun / sigma == pytest.approx(constant, rel=0.005)
     if share == 1.0:
-        u = max(np.roots([2, 2 * np.sqrt(2) * np.pi, -1]).real)
-        assert -best.fun / sigma == pytest.approx(u / 2, rel=1e-6)
+        root = max(np.roots([2, 2 * np.sqrt(2) * np.pi, -1]).real)
+        assert -best.fun / sigma == pytest.approx(root / 2, rel=1e-6)
 
 
 def test_regret_along_an_orthonormal_basis_is_a_sum_over_directions() -> None:

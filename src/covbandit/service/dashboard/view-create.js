@@ -143,7 +143,7 @@ export async function showCreate(main) {
         "details",
         {},
         h("summary", {}, "Choose the learner yourself"),
-        h("div", { class: "pair" }, field("Learner", learner, "Its class says what it sees, in place of the choice above. The defaults had less regret than the paper's learners in simulations; with few rounds, equal weights (FixedWeights) may cost less than any."), field("Other settings (JSON)", more, "Arguments of the learner's class, by name.")),
+        h("div", { class: "pair" }, field("Learner", learner, "Its class says what it sees, in place of the choice above. The defaults had less regret than the paper's learners in simulations; with few rounds, equal weights may cost less than any."), field("Other settings (JSON)", more, "Arguments of the learner's class, by name.")),
       ),
       trouble,
       h("div", { class: "actions" }, h("a", { class: "button", href: "#/" }, "Cancel"), go),
