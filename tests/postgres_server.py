@@ -11,6 +11,7 @@ import random
 import re
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -151,6 +152,20 @@ class PostgresServer:
         """Return when the server is gone: "smart" waits for clients, "fast" drops them, "immediate" is a crash."""
         done = self._run("pg_ctl", "-w", "-t", "60", "-m", mode, "stop")
         assert done.returncode == 0, done.stdout + done.stderr
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop all its processes as they are: connections stay open, and nobody answers."""
+        main = int((self._data / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        processes = [main, *map(int, children)]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in reversed(processes):
+                os.kill(process, signal.SIGCONT)
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql+psycopg://covbandit:{self._password}@127.0.0.1:{self.port}/{database}"

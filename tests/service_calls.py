@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,16 +16,25 @@ from typing import Any
 
 import httpx
 from fastapi import FastAPI
+from sqlalchemy import insert, update
 
 import covbandit as cb
 from commands import COMMAND
 from covbandit.service.app import create_app
-from covbandit.studies import Store, Study
+from covbandit.studies import Store, Study, schema
+from covbandit.studies.rows import outside_round
 from covbandit.studies.schema import metadata
 
 OPTIONS = ["SPY", "TLT", "GLD"]
 OUTCOME = {"SPY": 0.012, "TLT": -0.003, "GLD": 0.004}
 LEARNER = {"class": "MCEmpirical", "risk_aversion": 2.0}
+
+# For `Process(preparing=...)`: what has begun gets little time to finish once the service is to stop.
+HURRIED = """
+from covbandit.service import lifecycle, server
+lifecycle.FINISH_SECONDS = server.FINISH_SECONDS = 0.5
+server.ANSWER_SECONDS = 3.0
+"""
 
 
 @functools.cache
@@ -39,6 +51,12 @@ def new_store(folder: Path) -> Store:
     file = folder / "studies.db"
     file.write_bytes(_empty())
     return Store(file)
+
+
+_MAIN = """
+from covbandit.cli import main
+main()
+"""
 
 
 class InProcess(httpx.BaseTransport):
@@ -91,12 +109,52 @@ def everything(store: Store) -> dict[str, Any]:
         }
 
 
-class Process:
-    """A service in a process of its own, started by its command."""
+def long_study(store: Store, rounds: int) -> Study:
+    """Create a study of so many rounds told from outside; its replay goes round by round, and takes its time."""
+    learner = cb.MCEmpirical(n_options=3, risk_aversion=2.0)
+    study = Study.create("long", OPTIONS, learner, "per_unit", store=store)
+    played = [0.5, 0.5, 0.0]
+    now = time.time()
+    number = study._ledger.study
+    numbers = range(1, rounds + 1)
+    told = [
+        {
+            "study_id": number,
+            "number": k,
+            "round": k,
+            "kind": "outside",
+            "told_at": now,
+            "played": json.dumps(played),
+            "outcome": json.dumps([0.01 * (k % 7), -0.02 * (k % 5), None]),
+        }
+        for k in numbers
+    ]
+    values = {"n_rounds": rounds, "n_tells": rounds, "n_told": rounds, "revision": rounds, "state_revision": rounds}
+    with store.write() as connection:
+        connection.execute(insert(schema.rounds), [outside_round(number, k, k, None, now, played, k) for k in numbers])
+        connection.execute(insert(schema.tells), told)
+        connection.execute(update(schema.studies).where(schema.studies.c.id == number).values(values))
+    study.set_risk_aversion(3.0)  # tells the log to the learner, whose state is then that of the log
+    return study
 
-    def __init__(self, store: Path | str, *arguments: str) -> None:
+
+class Process:
+    """A service in a process of its own, started by its command.
+
+    Parameters
+    ----------
+    store : path or str
+        Where the studies are.
+    *arguments : str
+        Of the command.
+    preparing : str
+        Python to run before, in the same process: to lower a limit of the system, or one of ours.
+    """
+
+    def __init__(self, store: Path | str, *arguments: str, preparing: str = "") -> None:
+        command = [sys.executable, "-c", f"{preparing}\n{_MAIN}"] if preparing else COMMAND
         self.child = subprocess.Popen(
-            [*COMMAND, "serve", "--store", str(store), "--port", "0", *arguments],
+            [*command, "serve", "--store", str(store), "--port", "0", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -255,7 +255,7 @@ def test_the_dashboard_is_served_from_memory(http: httpx.Client) -> None:
     for path in ("/dashboard/../app.py", "/dashboard/%2e%2e/app.py", "/dashboard//etc/passwd", "/dashboard/nothing.js"):
         assert http.get(path).status_code == 404
     found = http.post("/", json={})
-    assert (found.status_code, found.headers["allow"]) == (405, "GET")
+    assert (found.status_code, found.headers["allow"]) == (405, "GET, HEAD")
 
 
 def test_the_log_has_no_tokens_and_no_queries(store: Store, caplog: pytest.LogCaptureFixture) -> None:

@@ -17,7 +17,7 @@ from covbandit.service import failures
 from covbandit.service.answers import ErrorAnswer
 from covbandit.service.failures import TABLE, BadRequest, answer_to, kind_of
 from covbandit.service.operations import OPERATIONS
-from covbandit.service.reading import parse_json
+from covbandit.service.reading import _object, parse_json
 from covbandit.studies import Store, Study
 from service_calls import LEARNER, OPTIONS, OUTCOME, calling, everything, funds
 
@@ -259,14 +259,30 @@ def test_addresses_that_lead_nowhere(http: httpx.Client, path: str, status: int)
     refused(http.get(path), status, {400: "bad_request", 404: "not_found"}[status])
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND"])
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
 def test_methods_that_are_not_known(http: httpx.Client, method: str) -> None:
-    for path, allowed in (("/api/v1/studies", "GET, POST"), (f"{AT}/ask", "POST"), (f"{AT}/changes", "GET, POST")):
+    for path, allowed in (
+        ("/api/v1/studies", "GET, HEAD, POST"),
+        (f"{AT}/ask", "POST"),
+        (f"{AT}/changes", "GET, HEAD, POST"),
+        ("/", "GET, HEAD"),
+    ):
         found = http.request(method, path)
         assert (found.status_code, found.headers["allow"]) == (405, allowed)
-        if method != "HEAD":
-            refused(found, 405, "bad_request")
+        refused(found, 405, "bad_request")
     refused(http.get(f"{AT}/ask"), 405, "bad_request")
+
+
+def test_head_is_get_without_a_body(http: httpx.Client) -> None:
+    paths = [each.route.format(name="funds", round_id=1) for each in OPERATIONS if each.method == "GET"]
+    for path in [*paths, "/", "/api/v1/openapi.json", f"{AT}/rounds?limit=2", "/api/v1/studies/none"]:
+        get, head = http.get(path), http.head(path)
+        assert (head.status_code, head.content) == (get.status_code, b""), path
+        assert head.headers["content-type"] == get.headers["content-type"]
+        if not path.endswith(("/metrics", "/export", "/explain")):  # these may differ from one moment to the next
+            assert head.headers["content-length"] == get.headers["content-length"], path
+    found = http.head(f"{AT}/ask")
+    assert (found.status_code, found.headers["allow"], found.content) == (405, "POST", b"")
 
 
 def test_bodies_that_are_too_large(http: httpx.Client) -> None:
@@ -309,7 +325,9 @@ def test_every_error_of_ours_has_a_place_in_the_table() -> None:
     for kind in kinds:
         if issubclass(kind, errors.CovbanditError):
             assert any(ancestor in TABLE for ancestor in kind.__mro__), kind
-    assert {kind.status for kind in TABLE.values()} == {400, 401, 403, 404, 405, 409, 413, 422, 429, 503}
+    assert {kind.status for kind in TABLE.values()} == {
+        400, 401, 403, 404, 405, 408, 409, 413, 414, 422, 429, 431, 503,
+    }  # fmt: skip
     assert kind_of(ValueError()).status == 500
 
 
@@ -322,6 +340,25 @@ def test_what_may_be_repeated_says_when() -> None:
 
 def test_messages_do_not_name_the_store(store: Store, http: httpx.Client) -> None:
     assert store.url not in http.get("/api/v1/studies/none").text
+
+
+def test_a_key_given_twice_is_found_in_one_pass() -> None:
+    """Each key is compared as often as a set compares it, however many there are."""
+
+    class Name(str):
+        compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            Name.compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    n = 3_000
+    pairs = [(Name(k), 0) for k in range(n)] + [(Name("last"), 0), (Name("last"), 1)]
+    with pytest.raises(BadRequest, match="the key 'last' twice"):
+        _object(pairs)
+    assert Name.compared < 10 * n
 
 
 # By the hundred -----------------------------------------------------------------------------------------------------

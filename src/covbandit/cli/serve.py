@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -89,8 +91,14 @@ def run(
         others = f"all addresses of this machine; other names: {names}" if host in _EVERYWHERE else ""
         compile_kernels(Console(stderr=True), learners=learners_in(opened))  # so that no first ask has to wait for it
         server.run(app, listening, lambda: _announce(address, others, opened.url, needed, has_tokens))
-        app.state.service.close()  # also when requests were still running as the time to finish was over
+        ended = app.state.service.close()  # also when requests were still running as the time to finish was over
     Console(stderr=True).print("stopped; every request that was answered is in the store", highlight=False)
+    if not ended:
+        # A thread that waits for a database which hangs cannot be ended, and Python would wait for it. What it has not
+        # committed, the database undoes.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _announce(address: str, others: str, store: str, needed: bool, has_tokens: bool) -> None:

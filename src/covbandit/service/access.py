@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from covbandit.errors import Forbidden, Unauthorized
+from covbandit.errors import Forbidden, StoreUnavailable, Unauthorized
 from covbandit.studies import Store
-from covbandit.studies.tokens import SCOPES, match_token, valid_tokens
+from covbandit.studies.tokens import SCOPES, looks_like_a_token, match_token, valid_tokens
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class Doorkeeper:
     required : bool
         Want a token even while the store has none.
     remember : float
-        For how many seconds a look into the store holds: so long may a revoked token still work.
+        For how many seconds a look into the store holds: so long may a revoked token still work. A look that failed
+        holds as long: a store that is down is not asked by every request.
     clock : callable
         Seconds that never go back.
     """
@@ -70,6 +71,8 @@ class Doorkeeper:
         self._valid: dict[str, tuple[str, str]] = {}
         self._wanted = False
         self._until = float("-inf")
+        self._failure: StoreUnavailable | None = None
+        self._failed_until = float("-inf")
 
     @property
     def up_to_date(self) -> bool:
@@ -82,19 +85,41 @@ class Doorkeeper:
         Raises
         ------
         StoreUnavailable
-            If that is not possible; nobody is let in then.
+            If that is not possible, or was not a moment ago; nobody is let in then.
         """
         with self._lock:
-            if self._clock() < self._until:
-                return
             begun = self._clock()
-            self._valid, self._wanted = valid_tokens(self._store)
+            if begun < self._until:
+                return
+            if self._failure is not None and begun < self._failed_until:
+                raise StoreUnavailable(str(self._failure), self._failure.retryable)
+            try:
+                self._valid, self._wanted = valid_tokens(self._store)
+            except StoreUnavailable as error:
+                self._failure, self._failed_until = error, self._clock() + self._remember
+                raise
+            self._failure = None
             self._until = begun + self._remember
 
     @property
     def wants_tokens(self) -> bool:
         """Whether a token is needed: always if required, otherwise from the first one on that the store has had."""
         return self._required or self._wanted
+
+    def presumed(self, authorization: bytes | None) -> tuple[bool, Visitor | None]:
+        """Return whether it can be told without the store who sends this header, and whom the last look knew by it.
+
+        That is not certain enough to let anybody in, but to count requests: a token that was valid a moment ago, or
+        somebody without any.
+        """
+        kind, _, text = (authorization or b"").decode("latin-1").partition(" ")
+        if kind.lower() != "bearer" or not looks_like_a_token(text.strip()):
+            return True, None
+        try:
+            visitor = self.admit(authorization)
+        except Unauthorized:  # perhaps a new one
+            return False, None
+        return visitor.token is not None, visitor
 
     def admit(self, authorization: bytes | None) -> Visitor:
         """Return who sends this header.

@@ -105,6 +105,7 @@ class ErrorAnswer(_Answer):
         "not_found",
         "conflict",
         "too_large",
+        "too_slow",
         "invalid",
         "rate_limited",
         "unavailable",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,12 +19,16 @@ from covbandit.service.gate import ROUTE, VISITOR, Gate
 from covbandit.service.lifecycle import Service, Settings
 from covbandit.service.operations import BASE, OPERATIONS, Call, Operation
 from covbandit.service.pages import Page, read_pages
-from covbandit.service.reading import checked, read_json, read_query
+from covbandit.service.reading import read_body, read_query
 from covbandit.service.writing import json_answer
 from covbandit.studies import Store
 
 # Starlette knows the methods of one route only, where several share an address.
-_METHODS = [(compile_path(operation.route)[0], operation.method) for operation in OPERATIONS]
+_METHODS = [
+    (compile_path(operation.route)[0], method)
+    for operation in OPERATIONS
+    for method in ((operation.method, "HEAD") if operation.method == "GET" else (operation.method,))
+]
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -63,7 +68,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
-        service.close()
+        await asyncio.to_thread(service.close)  # beside the event loop, which has the last answers to send
 
     # The usual pages of documentation load scripts from elsewhere, which the service's own policy forbids.
     app = FastAPI(
@@ -90,6 +95,10 @@ def create_app(
     pages = read_pages()
     for address in pages:
         app.add_route(address, _page(pages[address]), methods=["GET"], include_in_schema=False)
+    # After all others: every request is compared with one route after the other.
+    for operation in OPERATIONS:
+        if operation.method == "GET":
+            app.add_route(operation.route, _endpoint(service, operation), methods=["HEAD"], include_in_schema=False)
     app.add_middleware(Gate, service=service)
     return app
 
@@ -103,17 +112,19 @@ def _endpoint(service: Service, operation: Operation) -> Endpoint:
             query = read_query(request, operation.query)
             body = None
             if operation.body is not None:
-                sent = await read_json(request, service.settings.body_limit)
-                body = checked(operation.body, sent, "the body")
+                body = await read_body(request, operation.body, service.settings.body_limit, service.aside)
             call = Call(service, request.path_params, query, body)
+            if operation.needs is not None:
+                await operation.needs(service)
+                return operation.run(call)
             if operation.slow:
-                return await service.toil(lambda: operation.run(call))
+                return await service.toil(lambda: operation.run(call), reads=operation.body is None)
             if operation.body is not None:
                 return await service.write(call.path["name"], lambda: operation.run(call))
             return await service.read(lambda: operation.run(call))
         except Exception as error:  # here rather than in the gate: the layers between would handle it at a cost
             service.metrics.refusal(error)
-            return answer_to(error, service.store.url)
+            return answer_to(error, service.store.url, request.scope.get(VISITOR) is not None)
 
     endpoint.__name__ = operation.run.__name__
     endpoint.__doc__ = operation.run.__doc__
@@ -143,6 +154,6 @@ async def _unrouted(request: Request, error: Any) -> Response:
     """Answer what no route takes."""
     if error.status_code == 405:
         path = request.scope["path"]
-        allowed = {method for pattern, method in _METHODS if pattern.fullmatch(path)} or {"GET"}
+        allowed = {method for pattern, method in _METHODS if pattern.fullmatch(path)} or {"GET", "HEAD"}
         return answer_to(WrongMethod(f"{request.method} is not possible here", ", ".join(sorted(allowed))))
     return answer_to(NoSuchRoute("there is nothing at this address"))

@@ -26,6 +26,32 @@ class TooLarge(errors.InvalidInput):
     """A body beyond the limit."""
 
 
+class HeadTooLarge(errors.InvalidInput):
+    """A request line and headers beyond the limit."""
+
+
+class AddressTooLong(HeadTooLarge):
+    """A request line beyond the limit."""
+
+
+class TooSlow(errors.Unreachable):
+    """A request that did not arrive in the time it has for that."""
+
+
+class Crowded(errors.StoreUnavailable):
+    """More connections than the service can hold."""
+
+
+class Stopping(errors.StoreUnavailable):
+    """A request that the service could not finish before its own end."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the service is stopping, and could not finish this request; nothing was changed by it, or all that was "
+            "asked for"
+        )
+
+
 class NoSuchRoute(errors.NotFound):
     """An address the service does not have."""
 
@@ -65,10 +91,16 @@ class Kind:
 
 _AGAIN = "A tell may be repeated later, it is not counted twice; so may ask and tell_outside, with a key."
 
+_NOT_FOR_STRANGERS = "the service runs, but its store cannot be used now"
+_LOOK_INTO_THE_LOG = "Repeat the request later; the operator finds the cause in the service's log."
+
 # The first class in an error's line of ancestors that stands here decides.
 TABLE: dict[type[BaseException], Kind] = {
     BadRequest: Kind(400, "bad_request", "Compare the request with /api/v1/openapi.json."),
     TooLarge: Kind(413, "too_large", "Send less at a time, or let the operator raise --body-limit."),
+    AddressTooLong: Kind(414, "too_large", "Put less into the address."),
+    HeadTooLarge: Kind(431, "too_large", "Send fewer or shorter headers."),
+    TooSlow: Kind(408, "too_slow", "Send the request again, without pauses."),
     NoSuchRoute: Kind(404, "not_found", "All addresses are listed in /api/v1/openapi.json."),
     WrongMethod: Kind(405, "bad_request", "The header Allow lists the methods of this address."),
     errors.Unauthorized: Kind(401, "unauthorized", "Send the header Authorization: Bearer TOKEN."),
@@ -97,7 +129,7 @@ def kind_of(error: BaseException) -> Kind:
     return INTERNAL
 
 
-def answer_to(error: BaseException, store_url: str = "") -> Response:
+def answer_to(error: BaseException, store_url: str = "", admitted: bool = True) -> Response:
     """Return the answer that reports an error; what is not one of ours is logged, and its text kept back.
 
     Parameters
@@ -106,6 +138,9 @@ def answer_to(error: BaseException, store_url: str = "") -> Response:
         What was raised.
     store_url : str
         The store's address, which is the operator's business: messages for clients do not name it.
+    admitted : bool
+        Whether whoever asks was let in. What a database says of itself names host, port and database: strangers are
+        told only that it does not answer, and the log has the rest.
     """
     kind = kind_of(error)
     if kind is INTERNAL:
@@ -115,9 +150,11 @@ def answer_to(error: BaseException, store_url: str = "") -> Response:
         message = str(error)
         if store_url:
             message = message.replace(store_url, "the store")
-    if kind.status == 503:
-        log.warning("the store cannot be used: %s", error)
     hint = getattr(error, "hint", "") or kind.hint
+    if kind.status == 503 and not isinstance(error, Crowded | Stopping):
+        log.warning("the store cannot be used: %s", error)
+        if not admitted:
+            message, hint = _NOT_FOR_STRANGERS, _LOOK_INTO_THE_LOG
     headers = {CLASS_HEADER: type(error).__name__}
     if kind.status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="covbandit"'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from ipaddress import ip_address, ip_network
@@ -11,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from covbandit.errors import CovbanditError
 from covbandit.service.access import Visitor
-from covbandit.service.failures import BadRequest, answer_to
+from covbandit.service.failures import BadRequest, Stopping, answer_to
 from covbandit.service.lifecycle import Service
 from covbandit.service.operations import BASE, OPERATIONS
 
@@ -38,7 +39,9 @@ _EVERYWHERE = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ]
-_OF_THE_API = [*_EVERYWHERE, (b"cache-control", b"no-store")]
+OF_THE_API = [*_EVERYWHERE, (b"cache-control", b"no-store")]
+"""Headers of every answer of the API."""
+
 _OF_PAGES = [*_EVERYWHERE, (b"cache-control", b"no-cache")]  # kept, but asked for anew each time: tags make that cheap
 
 
@@ -66,23 +69,31 @@ class Gate:
         begun = time.perf_counter()
         self._service.metrics.in_flight.inc()
         status = 0
-        added = _OF_THE_API if scope["path"].startswith("/api/") else _OF_PAGES
+        added = OF_THE_API if scope["path"].startswith("/api/") else _OF_PAGES
+        head = scope["method"] == "HEAD"
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message["headers"], *added]
+            elif head:
+                message = {**message, "body": b""}
             await send(message)
 
         try:
             await self._admit(scope)
             await self._app(scope, receive, send_with_headers)
-        except Exception as error:  # every request gets an answer, in our shape
+        except (Exception, asyncio.CancelledError) as error:  # every request gets an answer, in our shape
+            if isinstance(error, asyncio.CancelledError):  # its turn in a thread will not come, or the time is over
+                if not self._service.stopping:
+                    raise
+                error = Stopping()
             self._service.metrics.refusal(error)
             if status:  # too late for an answer of ours
                 raise
-            await answer_to(error, self._service.store.url)(scope, receive, send_with_headers)
+            admitted = scope.get(VISITOR) is not None
+            await answer_to(error, self._service.store.url, admitted)(scope, receive, send_with_headers)
         finally:
             self._record(scope, status, time.perf_counter() - begun)
 
@@ -92,14 +103,20 @@ class Gate:
         doorkeeper = self._service.doorkeeper
         visitor: Visitor | None = None
         refusal: CovbanditError | None = None
+        counted = False
         if path.startswith(BASE) and path not in _OPEN:
             if not doorkeeper.up_to_date:
-                await self._service.read(doorkeeper.look)
+                # Counted before the store is asked, where it is known for whom: it may be slow, or down.
+                counted, known = doorkeeper.presumed(authorization)
+                if counted:
+                    self._limit(scope, known)
+                await self._service.know_tokens()
             try:
                 visitor = doorkeeper.admit(authorization)
             except CovbanditError as error:
                 refusal = error
-        self._limit(scope, visitor)
+        if not counted:
+            self._limit(scope, visitor)
         if refusal is not None:
             raise refusal
         scope[VISITOR] = visitor
@@ -158,13 +175,17 @@ class Gate:
 
 
 def host_name(host: str) -> str:
-    """Return a host's name without its port, in one spelling."""
+    """Return a host's name without its port, in one spelling; what has neither name nor port is left as it is."""
     name = host.strip().lower()
-    if name.startswith("["):
-        return name.partition("]")[0] + "]"
-    if name.count(":") > 1:  # an IPv6 address without brackets
+    if name.count(":") > 1 and not name.startswith("["):  # an IPv6 address without brackets
         return f"[{name}]"
-    return name.partition(":")[0].rstrip(".")
+    end = name.find("]") + 1 if name.startswith("[") else name.find(":")
+    if end == 0:  # a bracket that does not close
+        return name
+    alone, port = (name, "") if end < 0 else (name[:end], name[end:])
+    if port and not (port[0] == ":" and (port == ":" or (port[1:].isascii() and port[1:].isdecimal()))):
+        return name
+    return alone.removesuffix(".")
 
 
 def is_loopback(host: str) -> bool:

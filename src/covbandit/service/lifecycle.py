@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from sqlalchemy import select
 
 from covbandit.errors import CovbanditError, InvalidInput, NotFound
 from covbandit.service.access import Doorkeeper
+from covbandit.service.failures import Stopping
 from covbandit.service.limits import RateLimit
 from covbandit.service.metrics import Metrics
+from covbandit.service.shared_work import SharedWork
 from covbandit.studies import Store, Study
 from covbandit.studies.configuration import as_name
+from covbandit.studies.schema import studies as studies_table
+from covbandit.studies.stopping import stop_this_thread_when
 
 T = TypeVar("T")
 
@@ -24,6 +32,14 @@ _MOST_REMEMBERED = 10_000  # names of which it is known that nothing is left to 
 _READERS = 4
 _SLOW_THREADS = 4
 _WRITERS = 8  # PostgreSQL; a SQLite file has one writer at a time anyway
+
+FINISH_SECONDS = 22.0
+"""How long work that has begun may take to finish once the service is to stop; replays are broken off then."""
+
+LAST_SECONDS = 3.0
+"""How long threads may take to end after that, before they are left behind."""
+
+_numbers = itertools.count(1)  # tell the threads of several services in one process apart
 
 
 @dataclass(frozen=True)
@@ -75,10 +91,36 @@ class Service:
         # Asks and tells of one study wait in one line, first come first served, rather than for a lock, which is
         # neither fair nor cheap. Whatever reads a whole history has a line of its own and does not hold them up.
         writers = 1 if store.is_sqlite else _WRITERS
-        self._writers = [ThreadPoolExecutor(1, f"covbandit-writer-{k}") for k in range(writers)]
-        self._readers = ThreadPoolExecutor(_READERS, "covbandit-reader")
-        self._slow = ThreadPoolExecutor(_SLOW_THREADS, "covbandit-slow")
-        self._compiler = ThreadPoolExecutor(1, "covbandit-compiler")
+        self._threads = f"covbandit-{next(_numbers)}-"
+        self._writers = [self._pool(1, f"writer-{k}") for k in range(writers)]
+        self._readers = self._pool(_READERS, "reader")
+        self._slow = self._pool(_SLOW_THREADS, "slow")
+        self._parser = self._pool(1, "parser")
+        self._compiler = self._pool(1, "compiler")
+        # What strangers can ask for has threads of its own: they must not use up those of the routes.
+        self._tokens = SharedWork(lambda: self.doorkeeper.look(), f"{self._threads}tokens")
+        self._store_answers = SharedWork(self._try_store, f"{self._threads}health")
+        self._pools = (
+            *self._writers,
+            self._readers,
+            self._slow,
+            self._parser,
+            self._compiler,
+            self._tokens.pool,
+            self._store_answers.pool,
+        )
+        self.stopping = False
+        self._interrupted = threading.Event()
+        self._slow_reads: set[Future[Any]] = set()
+
+    def _pool(self, threads: int, name: str) -> ThreadPoolExecutor:
+        # Looked up when asked, since it does not exist yet.
+        return ThreadPoolExecutor(
+            threads,
+            self._threads + name,
+            initializer=stop_this_thread_when,
+            initargs=(lambda: self._interrupted.is_set(),),
+        )
 
     def study(self, name: str) -> Study:
         """Return a study, in memory from its first use on.
@@ -109,13 +151,19 @@ class Service:
 
     async def read(self, work: Callable[[], T]) -> T:
         """Run what reads a little in one of the service's threads."""
-        return await asyncio.get_running_loop().run_in_executor(self._readers, work)
+        return await self._run(self._readers, work)
 
     def compile(self, name: str) -> Future[None]:
-        """Let the kernels of a study's learner be compiled, once, in a thread kept for that."""
+        """Let the kernels of a study's learner be compiled, once, in a thread kept for that.
+
+        A service that is stopping begins with no more of them: what is still written compiles for itself.
+        """
         with self._lock:
             found = self._compiled.get(name)
-            if found is None:
+            if found is None and self.stopping:
+                found = Future()
+                found.set_result(None)
+            elif found is None:
                 found = self._compiled[name] = self._compiler.submit(self._compile, name)
                 if len(self._compiled) > _MOST_REMEMBERED:
                     self._compiled.pop(next(iter(self._compiled)))
@@ -136,15 +184,97 @@ class Service:
         compiled = self.compile(study)
         if not compiled.done():
             await asyncio.shield(asyncio.wrap_future(compiled))
-        line = self._writers[hash(study) % len(self._writers)]
-        return await asyncio.get_running_loop().run_in_executor(line, work)
+        return await self._run(self._writers[hash(study) % len(self._writers)], work)
 
-    async def toil(self, work: Callable[[], T]) -> T:
-        """Run what may take long in one of a few threads kept for that."""
-        return await asyncio.get_running_loop().run_in_executor(self._slow, work)
+    async def toil(self, work: Callable[[], T], reads: bool) -> T:
+        """Run what may take long in one of a few threads kept for that; what only reads need not wait for its turn.
 
-    def close(self) -> None:
-        """Let work that has begun finish."""
-        self._compiler.shutdown(wait=True, cancel_futures=True)
-        for pool in (*self._writers, self._readers, self._slow):
-            pool.shutdown(wait=True)
+        Raises
+        ------
+        Stopping
+            If it only reads, and the service is to stop before it has begun.
+        """
+        if not reads:
+            return await self._run(self._slow, work)
+        if self.stopping:
+            raise Stopping
+        waiting = self._slow.submit(work)
+        self._slow_reads.add(waiting)
+        waiting.add_done_callback(self._slow_reads.discard)
+        return await asyncio.wrap_future(waiting)
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Run what takes the processor for longer than the event loop can spare, and needs no store."""
+        return await self._run(self._parser, work)
+
+    async def _run(self, pool: Executor, work: Callable[[], T]) -> T:
+        if self._interrupted.is_set():
+            raise Stopping
+        return await asyncio.get_running_loop().run_in_executor(pool, work)
+
+    async def know_tokens(self) -> None:
+        """Let the doorkeeper look into the store, if that is due.
+
+        Raises
+        ------
+        StoreUnavailable
+            If the store does not answer.
+        """
+        if not self.doorkeeper.up_to_date:
+            await self._shared(self._tokens)
+
+    async def try_store(self) -> None:
+        """Find out whether the store answers.
+
+        Raises
+        ------
+        StoreUnavailable
+            If not.
+        """
+        await self._shared(self._store_answers)
+
+    async def _shared(self, work: SharedWork) -> None:
+        if self._interrupted.is_set():
+            raise Stopping
+        await work.done()
+
+    def _try_store(self) -> None:
+        with self.store.read() as connection:
+            connection.execute(select(studies_table.c.id).limit(1)).all()
+
+    # The end ---------------------------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Begin to stop: what only reads and has not begun is refused, all else may finish."""
+        self.stopping = True
+        for waiting in list(self._slow_reads):
+            waiting.cancel()
+
+    def interrupt(self) -> None:
+        """Break off replays, which changes nothing in the store, and refuse whatever has not begun."""
+        self.stop()
+        self._interrupted.set()
+        for pool in self._pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def close(self, finish: float = FINISH_SECONDS) -> bool:
+        """Let work that has begun finish, for so many seconds, then break it off.
+
+        Returns
+        -------
+        bool
+            Whether all threads have ended; one that waits for a database which hangs cannot be made to.
+        """
+        self.stop()
+        for pool in self._pools:
+            pool.shutdown(wait=False)
+        if not self._interrupted.is_set() and not self._ended_within(finish):
+            self.interrupt()
+        return self._ended_within(LAST_SECONDS)
+
+    def _ended_within(self, seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        ours = [thread for thread in threading.enumerate() if thread.name.startswith(self._threads)]
+        for thread in ours:
+            thread.join(max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in ours)

@@ -10,6 +10,7 @@ from prometheus_client.registry import Collector
 
 from covbandit._version import __version__
 from covbandit.errors import Conflict, Forbidden, RateLimited, StoreSchemaError, StoreUnavailable, Unauthorized
+from covbandit.service.failures import Crowded, Stopping
 from covbandit.studies import Store, list_studies
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -42,7 +43,12 @@ class Metrics:
         refused = Counter("covbandit_refused_access", "Requests without the token they need.", registry=registry)
         limited = Counter("covbandit_rate_limited", "Requests beyond the rate limit.", registry=registry)
         troubles = Counter("covbandit_store_errors", "Requests the store could not serve.", registry=registry)
-        self._refusals: dict[type[BaseException], Counter] = {
+        self.refused_connections = Counter(
+            "covbandit_refused_connections", "Connections ended before their request.", ["reason"], registry=registry
+        )
+        self._refusals: dict[type[BaseException], Counter | None] = {
+            Crowded: None,  # counted where it is refused
+            Stopping: None,
             Conflict: conflicts,
             Unauthorized: refused,
             Forbidden: refused,
@@ -72,7 +78,9 @@ class Metrics:
         """Count an error that was answered."""
         for ancestor in type(error).__mro__:
             if ancestor in self._refusals:
-                self._refusals[ancestor].inc()
+                counter = self._refusals[ancestor]
+                if counter is not None:
+                    counter.inc()
                 return
 
     def page(self) -> bytes:

@@ -5,17 +5,15 @@ Each function runs in a thread, is handed a `Call`, and leaves the work to the s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import quote
 
 from pydantic import BaseModel
-from sqlalchemy import select
 from starlette.responses import Response
 
 from covbandit._version import __version__
-from covbandit.errors import StoreUnavailable
 from covbandit.service import answers, bodies
 from covbandit.service.lifecycle import Service
 from covbandit.service.metrics import CONTENT_TYPE
@@ -23,7 +21,6 @@ from covbandit.service.reading import round_number
 from covbandit.service.writing import json_answer
 from covbandit.studies import Study, list_studies
 from covbandit.studies.schema import SCHEMA
-from covbandit.studies.schema import studies as studies_table
 from covbandit.studies.study import Outcome
 
 BASE = "/api/v1"
@@ -85,6 +82,8 @@ class Operation:
         What is sent, and what may stand after the question mark.
     slow : bool
         Whether the work grows with the history, or waits for work that does.
+    needs : callable, optional
+        What has to be known of the store first. The rest is so little work then that it needs no thread.
     """
 
     method: str
@@ -96,6 +95,7 @@ class Operation:
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     slow: bool = False
+    needs: Callable[[Service], Awaitable[None]] | None = None
 
     @property
     def route(self) -> str:
@@ -105,17 +105,11 @@ class Operation:
 
 def health(call: Call) -> Response:
     """Tell whether the service and its store answer."""
-    try:
-        with call.service.store.read() as connection:
-            connection.execute(select(studies_table.c.id).limit(1)).all()
-    except StoreUnavailable as error:  # anybody may ask this, so details stay in the log
-        raise StoreUnavailable("the service runs, but its store cannot be used now", error.retryable) from error
     return json_answer({"status": "ok", "store": "ok"})
 
 
 def version(call: Call) -> Response:
     """Tell what runs here, and whether a token is needed."""
-    call.service.doorkeeper.look()
     wanted = call.service.doorkeeper.wants_tokens
     return json_answer({"version": __version__, "api": "v1", "schema": SCHEMA, "tokens": wanted})
 
@@ -293,8 +287,8 @@ _A = answers
 _B = bodies
 
 OPERATIONS: tuple[Operation, ...] = (
-    Operation("GET", "/health", health, None, _A.HealthAnswer),
-    Operation("GET", "/version", version, None, _A.VersionAnswer),
+    Operation("GET", "/health", health, None, _A.HealthAnswer, needs=Service.try_store),
+    Operation("GET", "/version", version, None, _A.VersionAnswer, needs=Service.know_tokens),
     Operation("GET", "/metrics", metrics, "read", None, slow=True),
     Operation("GET", "/studies", get_studies, "read", _A.StudiesAnswer),
     Operation("POST", "/studies", create_study, "admin", _A.SummaryAnswer, 201, _B.CreateBody, slow=True),

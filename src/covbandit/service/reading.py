@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -19,14 +20,33 @@ _MOST_MISTAKES = 5  # named in one answer
 _LONGEST_INTEGER = 18  # digits; what is longer is no round, and is read as a float
 _LARGEST_ROUND = 2**63 - 1
 
+READ_AT_ONCE = 64 * 1024
+"""Bodies of up to so many bytes are read by the event loop itself: handing them to a thread would take longer."""
 
-async def read_json(request: Request, limit: int) -> Any:
-    """Return the body of a request, read as strict JSON.
+CUT_OFF = "covbandit.cut_off"
+"""In the scope of a request whose connection the service itself ended: the error that says why."""
+
+
+async def read_body(
+    request: Request, model: type[Model], limit: int, aside: Callable[[Callable[[], Model]], Awaitable[Model]]
+) -> Model:
+    """Return the body of a request: strict JSON that fits a model.
+
+    Parameters
+    ----------
+    request : Request
+        Whose body to read.
+    model : type
+        What the body must say.
+    limit : int
+        The most bytes of the body.
+    aside : callable
+        Does work in a thread: reading a large body, during which the event loop must answer others.
 
     Raises
     ------
     BadRequest
-        If it is not declared to be JSON, or is not.
+        If it is not declared to be JSON, is not, or does not fit.
     TooLarge
         If it has more than `limit` bytes; the rest is not read.
     """
@@ -34,7 +54,10 @@ async def read_json(request: Request, limit: int) -> Any:
     if declared.partition(";")[0].strip().lower() != "application/json":
         # Also what keeps pages of other sites out: a form cannot send this type, and a script has to ask first.
         raise BadRequest(f"the body must be sent as Content-Type: application/json, not {declared[:100]!r}")
-    return parse_json(await _read(request, limit))
+    body = await _read(request, limit)
+    if len(body) <= READ_AT_ONCE:
+        return checked(model, parse_json(body), "the body")
+    return await aside(lambda: checked(model, parse_json(body), "the body"))
 
 
 async def _read(request: Request, limit: int) -> bytes:
@@ -49,7 +72,8 @@ async def _read(request: Request, limit: int) -> bytes:
                 raise _too_large(limit)
             parts.append(part)
     except ClientDisconnect:
-        raise BadRequest("the connection ended before the body was complete") from None
+        error = request.scope.get(CUT_OFF)
+        raise error or BadRequest("the connection ended before the body was complete") from None
     return b"".join(parts)
 
 
@@ -91,9 +115,13 @@ def parse_json(body: bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise BadRequest(f"the body has the key {twice[:100]!r} twice in one object; which one is meant is not clear")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise BadRequest(
+                    f"the body has the key {name[:100]!r} twice in one object; which one is meant is not clear"
+                )
+            seen.add(name)
     return value
 
 

@@ -27,6 +27,7 @@ _BY_CODE: dict[str, type[CovbanditError]] = {
     "not_found": errors.NotFound,
     "conflict": errors.Conflict,
     "too_large": errors.InvalidInput,
+    "too_slow": errors.Unreachable,
     "invalid": errors.InvalidInput,
     "rate_limited": errors.RateLimited,
     "unavailable": errors.StoreUnavailable,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import math
 import signal
 import socket
 import sys
@@ -14,11 +16,13 @@ import uvicorn
 from fastapi import FastAPI
 
 from covbandit.errors import InvalidInput
+from covbandit.service.connections import KEEP_ALIVE_SECONDS, QUEUE, Connections, limited, most_connections
+from covbandit.service.lifecycle import FINISH_SECONDS, Service
 
-GRACE_SECONDS = 30
-"""How long requests in flight may take to finish after a signal to stop."""
+log = logging.getLogger("covbandit.service")
 
-_LONGEST_QUEUE = 2048  # of connections not yet accepted
+ANSWER_SECONDS = 4.0
+"""How long requests that were broken off after `FINISH_SECONDS` may take to be answered; then they are cut off."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -42,7 +46,7 @@ def listen(host: str, port: int) -> socket.socket:
         if sys.platform != "win32":  # elsewhere it lets a service start again at once; there, two at the same time
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
-        found.listen(_LONGEST_QUEUE)
+        found.listen(QUEUE)
     except OSError as error:
         found.close()
         raise InvalidInput(
@@ -56,6 +60,8 @@ def listen(host: str, port: int) -> socket.socket:
 def run(app: FastAPI, listening: socket.socket, announce: Callable[[], None]) -> None:
     """Serve until SIGTERM or Ctrl-C; requests in flight finish, a second Ctrl-C does not wait for them.
 
+    What takes longer than 22 seconds is broken off and answered with 503; the process can end within 30.
+
     Parameters
     ----------
     app : FastAPI
@@ -65,21 +71,45 @@ def run(app: FastAPI, listening: socket.socket, announce: Callable[[], None]) ->
     announce : callable
         Called once a signal to stop would be heard.
     """
+    service: Service = app.state.service
+    most = most_connections()
     config = uvicorn.Config(
         app,
+        http=limited(Connections(most, service.metrics)),
+        backlog=QUEUE,
         log_config=None,  # whoever starts the process decides
         access_log=False,  # the gate writes it, without query strings
         lifespan="on",
         ws="none",
         proxy_headers=False,  # an address that anybody can write into a header limits nobody
         server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        timeout_keep_alive=30,
+        timeout_graceful_shutdown=math.ceil(FINISH_SECONDS + ANSWER_SECONDS),
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config, service)
     with _stopping_by_signal(server):
+        log.info("takes up to %d connections at once, by the limit of open files", most)
         announce()
         server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn's server, which tells the service when it begins to stop."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let requests in flight finish, for a while."""
+        self._service.stop()
+        breaking_off = asyncio.get_running_loop().call_later(FINISH_SECONDS, self._service.interrupt)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            breaking_off.cancel()
+            if self.force_exit:
+                self._service.interrupt()
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from covbandit.studies.outcomes import Listed, realised
 from covbandit.studies.rows import change_row, outside_round
 from covbandit.studies.schema import changes, rounds, states, studies, tells
 from covbandit.studies.state import pack
+from covbandit.studies.stopping import until_stopped
 
 NOTE = (
     "What this learner would advise now, after the same history. Not how it would have performed: the rounds are those "
@@ -141,7 +142,7 @@ def copied(connection: Connection, name: str, made: Forked, origin: Row[Any]) ->
 
     def history() -> Any:
         nonlocal n
-        for told in list(told_rounds(connection, origin.id, len(configuration.options))):
+        for told in until_stopped(list(told_rounds(connection, origin.id, len(configuration.options)))):
             n += 1
             outcome = _kept(told, kind, made.feedback)
             connection.execute(

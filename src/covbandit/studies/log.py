@@ -15,6 +15,7 @@ from covbandit.learners import Learner
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.outcomes import Listed, per_unit
 from covbandit.studies.schema import changes, rounds, tells
+from covbandit.studies.stopping import until_stopped
 
 F64 = NDArray[np.float64]
 Progress = Callable[[int], None]
@@ -70,7 +71,7 @@ def told_rounds(connection: Connection, study: int, size: int, after: int = 0, u
     """Return the told rounds in the order of their first tells, for so many options; some of the lines, if need be."""
     bounds = {"study": study, "after": after, "until": until}
     with connection.execute(_TOLD, bounds, execution_options={"yield_per": _AT_ONCE}) as found:
-        for number, round_, told_at, kind, played, outcome in found:
+        for number, round_, told_at, kind, played, outcome in until_stopped(found):
             weights = padded(json.loads(played), size, 0.0)
             result = json.loads(outcome)
             if isinstance(result, list):

@@ -16,6 +16,7 @@ from covbandit.studies.configuration import Configuration
 from covbandit.studies.records import Change, Round, as_iso, moment
 from covbandit.studies.rows import as_change, as_round
 from covbandit.studies.schema import changes, rounds, studies, tells
+from covbandit.studies.stopping import until_stopped
 from covbandit.studies.store import Store
 
 IS_OPEN = rounds.c.status == literal_column("'open'")  # not a parameter: see the indices in the schema
@@ -57,7 +58,7 @@ def rounds_in(
         wanted = wanted.where(or_(rounds.c.status == "expired", ended))
     found = connection.execute(wanted, {"study": row.id, "after": after}).all()
     options = Configuration.from_text(row.configuration).options
-    return [as_round(each, row.name, row.outcome, options) for each in found]
+    return [as_round(each, row.name, row.outcome, options) for each in until_stopped(found)]
 
 
 def _open_rounds(connection: Connection, row: Row[Any], after: int, now: float) -> list[Round]:
@@ -86,5 +87,5 @@ def tells_in(connection: Connection, row: Row[Any]) -> list[dict[str, Any]]:
             "played": json.loads(each.played),
             "outcome": json.loads(each.outcome),
         }
-        for each in found
+        for each in until_stopped(found)
     ]

@@ -29,6 +29,9 @@ DEFAULT_STORE = "sqlite:///covbandit.db"
 BUSY_SECONDS = 30.0
 """How long a writer waits for its turn before it gives up."""
 
+STATEMENT_SECONDS = 120.0
+"""How long PostgreSQL may take over one statement. The longest that is meant reads a whole history at once."""
+
 _CONNECTIONS = 20
 
 _WRITES = "covbandit_writes"  # execution option of a connection
@@ -107,7 +110,7 @@ class Store:
 
     Safe to use from several threads, and by several processes at once. SQLite: write-ahead log, ``synchronous=FULL``
     (an acknowledged tell survives a power cut), writers take turns by ``BEGIN IMMEDIATE`` and wait up to 30 seconds.
-    PostgreSQL: writers take turns by a lock on the study's row.
+    PostgreSQL: writers take turns by a lock on the study's row, and no statement may take longer than two minutes.
 
     Parameters
     ----------
@@ -259,6 +262,7 @@ class Store:
 
         with self.write() as connection:
             if not self.is_sqlite:  # two processes that set up the same database take turns
+                connection.execute(text("SET LOCAL statement_timeout = 0"))  # a large store takes its time
                 connection.execute(text("SELECT pg_advisory_xact_lock(7102316155)"))
             before = _schema(connection)
             self.refuse_newer(before)
@@ -363,8 +367,8 @@ class Store:
                     "autocommit": True,
                     # A client that sleeps or is cut off within a transaction does not hold up others for ever.
                     "tcp_user_timeout": int(1_000 * BUSY_SECONDS),
-                    "options": f"-c lock_timeout={BUSY_SECONDS:g}s -c idle_in_transaction_session_timeout=300s "
-                    + str(self._url.query.get("options", "")),
+                    "options": f"-c lock_timeout={BUSY_SECONDS:g}s -c statement_timeout={STATEMENT_SECONDS:g}s "
+                    "-c idle_in_transaction_session_timeout=300s " + str(self._url.query.get("options", "")),
                 },
             )
         except (ModuleNotFoundError, NoSuchModuleError):

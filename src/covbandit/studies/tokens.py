@@ -158,6 +158,11 @@ def valid_tokens(store: Store) -> tuple[dict[str, tuple[str, str]], bool]:
     return {row.id: (row.hash, row.scope) for row in rows if row.revoked_at is None}, bool(rows)
 
 
+def looks_like_a_token(text: str) -> bool:
+    """Tell whether a text has the form of a token, valid or not."""
+    return _TOKEN.fullmatch(text) is not None
+
+
 def match_token(valid: Mapping[str, tuple[str, str]], text: str) -> tuple[str, str]:
     """Return id and scope of the valid token that reads as given.
 

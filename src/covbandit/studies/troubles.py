@@ -47,6 +47,7 @@ _POSTGRESQL = (
     ("42501", "refuses: the user lacks the right to do that", False),
     ("40", "could not finish the transaction beside others", True),
     ("55P03", "is locked by another process", True),
+    ("57014", "took longer over a statement than it may, or an operator cancelled it", True),
     ("57", "is shutting down or starting up", True),
     ("58", "cannot be read or written: the disk of the server reports an error", False),
     ("08", "lost the connection to its server", True),
