@@ -208,7 +208,7 @@ def test_strangers_learn_nothing_of_a_store_that_is_down(
         with_token = {"Authorization": f"Bearer {token}"}
         assert http.get("/api/v1/studies", headers=with_token).status_code == 200
         broken.setattr(store, "read", gone)
-        assert detail in http.get("/api/v1/studies", headers=with_token).text
+        assert http.get("/api/v1/studies", headers=with_token).json()["message"] == detail
 
 
 def test_requests_are_counted_before_the_store_is_asked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def test_studies_in_parallel_and_a_database_that_comes_back(own_postgres_server:
 
 
 def test_a_database_that_hangs_is_an_answer_for_everybody(own_postgres_server: PostgresServer) -> None:
-    """All processes of the database stop where they are: nobody waits for it for ever, and nobody learns where it is."""
+    """All processes of the database stop where they are: nobody waits for ever, and nobody learns where it is."""
     with own_postgres_server.new_database() as url:
         with Store(url, create=True) as store:
             funds(store)

@@ -13,6 +13,8 @@ failures        one table from error classes to statuses and codes, and the one 
 gate            what every request passes: host names, tokens, limits, security headers, log and metrics
 access          which tokens are valid now
 limits          how many requests at once
+connections     what a connection may cost before there is a request: bytes, seconds, how many
+shared_work     what many requests wait for and one thread asks of the store
 metrics         what Prometheus sees
 lifecycle       store, studies in memory, threads: opened once, closed at the end
 writing         answers: strict JSON

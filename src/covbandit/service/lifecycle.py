@@ -36,8 +36,8 @@ _WRITERS = 8  # PostgreSQL; a SQLite file has one writer at a time anyway
 FINISH_SECONDS = 22.0
 """How long work that has begun may take to finish once the service is to stop; replays are broken off then."""
 
-LAST_SECONDS = 3.0
-"""How long threads may take to end after that, before they are left behind."""
+LAST_SECONDS = 2.0
+"""How long threads may take to end once every request is answered, before their work is broken off or left behind."""
 
 _numbers = itertools.count(1)  # tell the threads of several services in one process apart
 
@@ -111,6 +111,7 @@ class Service:
         )
         self.stopping = False
         self._interrupted = threading.Event()
+        self._closed = False
         self._slow_reads: set[Future[Any]] = set()
 
     def _pool(self, threads: int, name: str) -> ThreadPoolExecutor:
@@ -257,8 +258,8 @@ class Service:
         for pool in self._pools:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def close(self, finish: float = FINISH_SECONDS) -> bool:
-        """Let work that has begun finish, for so many seconds, then break it off.
+    def close(self) -> bool:
+        """Let work that has begun finish, for a moment, then break it off; nobody waits for it any more.
 
         Returns
         -------
@@ -268,9 +269,13 @@ class Service:
         self.stop()
         for pool in self._pools:
             pool.shutdown(wait=False)
-        if not self._interrupted.is_set() and not self._ended_within(finish):
+        if not self._interrupted.is_set():
+            if self._ended_within(LAST_SECONDS):
+                return True
             self.interrupt()
-        return self._ended_within(LAST_SECONDS)
+        moment = 0.0 if self._closed else LAST_SECONDS
+        self._closed = True
+        return self._ended_within(moment)
 
     def _ended_within(self, seconds: float) -> bool:
         until = time.monotonic() + seconds
