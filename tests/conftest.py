@@ -2,6 +2,7 @@
 
 import multiprocessing
 import signal
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -24,6 +25,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Every run draws the same examples.
 settings.register_profile("covbandit", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("covbandit")
+
+# Tests compare what is written to standard error: the first ones on a machine must see the same as all later ones.
+os.environ.setdefault("COVBANDIT_QUIET", "1")
 
 # pytest does so by itself for test modules only.
 pytest.register_assert_rewrite("decision_set", "optimistic_checks", "quadratic_programs", "reference_figures")
