@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def test_warmup_compiles_into_the_cache(tmp_path: Path) -> None:
     """In a cache of its own: first what simulations need, then everything, found again by the next process."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "COVBANDIT_QUIET": "0"}
         command = [sys.executable, *arguments]
         return subprocess.run(command, capture_output=True, text=True, env=environment, check=True, timeout=300)
 
@@ -40,7 +41,9 @@ def test_warmup_compiles_into_the_cache(tmp_path: Path) -> None:
     ahead = compiled()
     assert "driver.play" in ahead
     assert "optimistic_bound.bound_node" not in ahead
-    assert "kernels ready" in run("-m", "covbandit.cli", "warmup").stderr
+    said = run("-m", "covbandit.cli", "warmup").stderr
+    assert "kernels ready" in said
+    assert said.count("covbandit: compiling kernels, once per machine") == 1  # also where no terminal shows progress
     everything = compiled()
     assert everything - ahead >= {"optimistic_bound.bound_node", "optimistic_proof.prove_optimistic"}
     code = (
@@ -91,6 +94,28 @@ def test_ctrl_c_while_kernels_are_compiled_ends_all_processes(tmp_path: Path) ->
         # Its processes hold the same end of the pipe: this returns when all of them are gone.
         assert "Traceback" not in process.communicate(timeout=300)[1]
         assert process.returncode == 130
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_command_leaves_no_compiling_process_behind(how: signal.Signals, tmp_path: Path) -> None:
+    """Nor does what tidies up after it complain."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "covbandit.cli", "warmup"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stderr=pipe, text=True, env=environment, start_new_session=True) as process:
+        try:
+            while not any(tmp_path.rglob("*.nbc")):
+                assert process.poll() is None
+                time.sleep(0.1)
+            os.kill(process.pid, how)  # and not its group
+            # Its processes hold the same end of the pipe: this returns when all of them are gone.
+            _, errors = process.communicate(timeout=120)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == -how
+    assert "leaked" not in errors
+    assert "Traceback" not in errors
 
 
 def test_nothing_writable_still_works(tmp_path: Path) -> None:
