@@ -202,6 +202,7 @@ def allocator(
     names = validation.as_options(options, None)
     if not names:
         raise InvalidInput(f"options must name at least one option, got {options!r}")
+    validation.require_distinct(names)
     if feedback not in ("all", "chosen", "total"):
         raise InvalidInput(f'feedback must be "all", "chosen" or "total", got {feedback!r}')
     least = validation.as_min_weight(min_weight, max_weight)

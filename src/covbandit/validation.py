@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -265,6 +266,57 @@ def as_options(value: Sequence[str] | None, size: int | None) -> tuple[str, ...]
     return tuple(str(name) for name in names)
 
 
+def in_one_spelling(name: str) -> str:
+    """Return a name as it is compared with others: in Unicode's composed form (NFC).
+
+    An é may be one character, or an e and an accent. They look alike and mean the same, so they are the same name.
+    """
+    return name if name.isascii() else normalize("NFC", name)
+
+
+def known_name(name: object, known: Sequence[str]) -> str | None:
+    """Return the known name that a given one is, in whichever spelling; None if it is none of them.
+
+    The very spelling is preferred: in what older versions wrote, two names may differ in nothing else.
+    """
+    if not isinstance(name, str):
+        return None
+    if name in known:
+        return name
+    wanted = in_one_spelling(name)
+    alike = [each for each in known if in_one_spelling(each) == wanted]
+    return alike[0] if len(alike) == 1 else None
+
+
+def same_names(names: Sequence[str], others: Sequence[str]) -> bool:
+    """Tell whether names are the same ones in the same order, in whichever spelling."""
+    return [*map(in_one_spelling, names)] == [*map(in_one_spelling, others)]
+
+
+def require_distinct(names: Sequence[str]) -> None:
+    """Refuse names that are the same in two spellings."""
+    seen: set[str] = set()
+    for name in names:
+        if in_one_spelling(name) in seen:
+            raise InvalidInput(f"option {name!r} is named twice, in two spellings of the same letters")
+        seen.add(in_one_spelling(name))
+
+
+def by_known_name(pairs: Sequence[tuple[Any, Any]], options: Sequence[str], what: str) -> dict[str, Any]:
+    """Return values by option name, as the options spell it; refuse names that are unknown or given twice."""
+    named = dict(pairs)
+    known = set(options)
+    if not known.issuperset(named):
+        spelled = [(known_name(name, options), name, value) for name, value in pairs]
+        unknown = [given for name, given, _ in spelled if name is None]
+        if unknown:
+            raise InvalidInput(f"{what}: unknown option {_listed(unknown)}; known are {_listed(options)}")
+        named = {name: value for name, _, value in spelled}
+    if len(named) < len(pairs):
+        raise InvalidInput(f"{what}: an option is named twice in {[name for name, _ in pairs]}")
+    return named
+
+
 def in_option_order(value: Any, options: Sequence[str] | None, what: str, default: float | None = None) -> Any:
     """Return the values of a mapping by option name (or a pandas Series) in option order, and anything else as it is.
 
@@ -285,14 +337,7 @@ def in_option_order(value: Any, options: Sequence[str] | None, what: str, defaul
         raise InvalidInput(
             f"{what}s are given by option name, but the options have no names here; give a list in option order"
         )
-    pairs = list(value.items())
-    named = dict(pairs)
-    known = set(options)
-    unknown = [name for name in named if name not in known]
-    if unknown:
-        raise InvalidInput(f"{what}: unknown option {_listed(unknown)}; known are {_listed(options)}")
-    if len(named) < len(pairs):
-        raise InvalidInput(f"{what}: an option is named twice in {_listed(name for name, _ in pairs)}")
+    named = by_known_name(list(value.items()), options, what)
     missing = [name for name in options if name not in named]
     if missing and default is None:
         raise InvalidInput(f"{what} is missing for option {_listed(missing)}; every option needs one")

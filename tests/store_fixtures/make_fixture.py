@@ -1,4 +1,4 @@
-"""Writes a store of the newest schema, used in every way there is, as SQL text: ``schema-0002.sql`` and the like.
+"""Writes a store of the newest schema, used in every way there is, as SQL text: ``schema-0003.sql`` and the like.
 
 Tests restore these files, upgrade them and go on with the studies in them; so a store that somebody wrote with an older
 version stays usable. When a migration is added, before it changes anything::

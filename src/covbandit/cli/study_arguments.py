@@ -41,7 +41,8 @@ def as_pairs(texts: Sequence[str], what: str, options: Sequence[str]) -> dict[st
     """Return numbers by option name from ``NAME=NUMBER``, split at the last ``=``, or several joined by commas."""
     found: dict[str, float] = {}
     for text in texts:
-        for name, number in _pairs(text, what, options):
+        for given, number in _pairs(text, what, options):
+            name = validation.known_name(given, options) or given
             if name in found:
                 raise InvalidInput(
                     f"{what}: option {name!r} is named twice; note that --played takes one OPTION=WEIGHT, or several "
@@ -56,7 +57,7 @@ def _pairs(text: str, what: str, options: Sequence[str]) -> list[tuple[str, str]
         given = from_json(text, what)
         return [(str(name), str(value)) for name, value in given.items()]
     name, mark, number = text.rpartition("=")
-    if mark and name in options:
+    if mark and validation.known_name(name, options) is not None:
         return [(name, number)]
     parts = [part.strip().rpartition("=") for part in text.split(",")]
     if len(parts) > 1 and all(part[1] and _is_number(part[2]) for part in parts):

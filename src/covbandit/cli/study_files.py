@@ -11,6 +11,7 @@ from typing import Any
 from covbandit.cli.study_arguments import from_json
 from covbandit.data.sheet import Sheet, as_number, read_bytes, read_csv
 from covbandit.errors import InvalidInput
+from covbandit.validation import known_name
 
 _MARKED = ("outcome", "weight", "played")  # columns that name an option in brackets
 
@@ -62,7 +63,7 @@ def read_entries(path: Path, options: Sequence[str], total: bool, history: bool)
     """
     name = path.name.lower()
     if name.endswith(".json"):
-        return _from_json(path, history), 0
+        return _from_json(path, options, history), 0
     if name.endswith((".csv", ".csv.gz")):
         return _Columns(read_csv(path), options, total, history).entries()
     raise InvalidInput(f"cannot tell what {path.name!r} is: names must end in .csv, .csv.gz or .json")
@@ -87,17 +88,17 @@ class _Columns:
 
     def _place(self, k: int, name: str) -> None:
         mark, bracket, rest = name.partition("[")
-        plain = not self.bracketed and name in self.options
-        if plain:
-            self.outcome[name] = k
+        plain = None if self.bracketed else known_name(name, self.options)
+        if plain is not None:
+            self._assign(self.outcome, plain, k)
         elif bracket and name.endswith("]") and mark in _MARKED:
-            option = rest[:-1]
-            if option not in self.options:
+            option = known_name(rest[:-1], self.options)
+            if option is None:
                 raise InvalidInput(
-                    f"{self.sheet.source}, column {name!r}: unknown option {option!r}; known are "
+                    f"{self.sheet.source}, column {name!r}: unknown option {rest[:-1]!r}; known are "
                     f"{', '.join(map(repr, self.options))}"
                 )
-            getattr(self, mark)[option] = k
+            self._assign(getattr(self, mark), option, k)
         elif name in ("round", "id", "key", "outcome"):
             self.single["round" if name == "id" else name] = k
         elif name not in _BESIDE:
@@ -105,6 +106,11 @@ class _Columns:
                 f"{self.sheet.source}, column {name!r}: not understood; columns are {self._expected()}, and options "
                 f"are {', '.join(map(repr, self.options))}"
             )
+
+    def _assign(self, columns: dict[str, int], option: str, k: int) -> None:
+        if option in columns:
+            raise InvalidInput(f"{self.sheet.source} has two columns {self.sheet.names[k]!r}, in two spellings")
+        columns[option] = k
 
     def _expected(self) -> str:
         seen = "outcome" if self.total else "outcome[OPTION] (or the options' plain names)"
@@ -175,7 +181,7 @@ class _Columns:
         return int(cell[:20])
 
 
-def _from_json(path: Path, history: bool) -> list[Entry]:
+def _from_json(path: Path, options: Sequence[str], history: bool) -> list[Entry]:
     try:
         read = from_json(read_bytes(path).decode("utf-8-sig"), path.name)
     except UnicodeDecodeError:
@@ -193,5 +199,14 @@ def _from_json(path: Path, history: bool) -> list[Entry]:
         missing = "weights" if history else "id"
         if missing not in entry:
             raise InvalidInput(f"{place} lacks {missing!r}")
-        found.append(Entry(path.name, label, entry.get("id"), entry.get("key"), entry["outcome"], entry.get("weights")))
+        outcome, weights = (_spelled(entry.get(what), options) for what in ("outcome", "weights"))
+        found.append(Entry(path.name, label, entry.get("id"), entry.get("key"), outcome, weights))
     return found
+
+
+def _spelled(values: Any, options: Sequence[str]) -> Any:
+    """Return values by option name with the names as the study spells them, where it knows them; others as they are."""
+    if not isinstance(values, dict):
+        return values
+    spelled = {known_name(name, options) or name: value for name, value in values.items()}
+    return spelled if len(spelled) == len(values) else values  # an option twice: the study says so

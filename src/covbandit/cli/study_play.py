@@ -264,7 +264,7 @@ def _returns(study: Study, file: Path, weights: dict[str, float], kind: str, uni
     held = [option for option in study.options if weights.get(option, 0.0) > 0]
     entries = []
     for label, row in zip(returns.index, returns.values.tolist(), strict=True):
-        rewards = dict(zip(returns.options, row, strict=True))
+        rewards = dict(zip(study.options, row, strict=True))
         outcome: Any = rewards
         if feedback == "total":
             outcome = sum(weights[option] * rewards[option] for option in held)

@@ -12,7 +12,7 @@ _SHOWN = 12
 
 
 def as_known(asked: object, known: Sequence[str], what: str, where: str) -> tuple[str, ...]:
-    """Return distinct names that are all known; refuse others, with the known names that resemble them.
+    """Return distinct names that are all known, as they are known; refuse others, with those that resemble them.
 
     Parameters
     ----------
@@ -29,12 +29,13 @@ def as_known(asked: object, known: Sequence[str], what: str, where: str) -> tupl
     if not names:
         raise InvalidInput(f"no {what} is named; {where} has {listed(known)}")
     there = set(known)
-    for name in names:
-        if name not in there:
+    found = [name if name in there else validation.known_name(name, known) for name in names]
+    for name, known_as in zip(names, found, strict=True):
+        if known_as is None:
             alike = get_close_matches(name, known, n=3, cutoff=0.5) or get_close_matches(name.upper(), known, n=3)
             hint = f"did you mean {listed(alike)}?" if alike else f"there are {listed(known)}"
             raise InvalidInput(f"{what} {name!r} is not in {where}; {hint}")
-    return names
+    return validation.as_options(found, None) or ()  # type: ignore[arg-type]
 
 
 def is_among(value: object, known: Container[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from covbandit.data import Returns
 from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
+from covbandit.validation import same_names
 
 
 def as_history(returns: object) -> Returns:
@@ -24,7 +25,7 @@ def require_options(returns: Returns, problem: Problem) -> None:
             f"the problem has {problem.n_options} options, the history {returns.n_options}; make the problem with "
             "returns.problem(risk_aversion)"
         )
-    if problem.options is not None and problem.options != returns.options:
+    if problem.options is not None and not same_names(problem.options, returns.options):
         raise InvalidInput(
             f"the problem's options {list(problem.options)} are not the history's {list(returns.options)}; make the "
             "problem with returns.problem(risk_aversion)"

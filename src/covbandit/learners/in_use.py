@@ -50,9 +50,10 @@ def _index(option: object, size: int, options: Sequence[str] | None) -> int:
     if isinstance(option, str):
         if options is None:
             raise InvalidInput(f"option {option!r} is given by name, but the options have no names here; give an index")
-        if option not in options:
+        name = validation.known_name(option, options)
+        if name is None:
             raise InvalidInput(f"unknown option {option!r}; known are {', '.join(map(repr, options))}")
-        return list(options).index(option)
+        return list(options).index(name)
     index = validation.as_count(option, "the index of a retired option")
     if index >= size:
         raise InvalidInput(f"there is no option {index}: indices go from 0 to {size - 1}")

@@ -97,8 +97,7 @@ class Client:
         NotFound
             If there is none of that name.
         """
-        self._line.send("GET", path_of(name))
-        return RemoteStudy(self._line, name)
+        return RemoteStudy(self._line, self._line.send("GET", path_of(name)).data["name"])
 
     def create(
         self,
@@ -126,8 +125,8 @@ class Client:
         }
         if lease is not OWN_LEASE:
             body["lease_seconds"] = as_lease(lease)
-        self._line.send("POST", "/studies", body, recall=lambda: self._created(body))
-        return RemoteStudy(self._line, name)
+        made = self._line.send("POST", "/studies", body, recall=lambda: self._created(body))
+        return RemoteStudy(self._line, made.data["name"])
 
     def _created(self, body: Mapping[str, Any]) -> Answer | None:
         """Return the study of that name, if it is as it was to be created."""

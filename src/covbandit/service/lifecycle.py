@@ -24,6 +24,7 @@ from covbandit.studies import Store, Study
 from covbandit.studies.configuration import as_name
 from covbandit.studies.schema import studies as studies_table
 from covbandit.studies.stopping import stop_this_thread_when
+from covbandit.validation import in_one_spelling
 
 T = TypeVar("T")
 
@@ -149,6 +150,13 @@ class Service:
             if len(self._studies) > _MOST_STUDIES:
                 self._studies.popitem(last=False)
         return kept
+
+    def forget(self, name: str) -> None:
+        """Let go of a study in memory; its next use opens the one that has its name then."""
+        with self._lock:
+            for spelling in (name, in_one_spelling(name)):
+                self._studies.pop(spelling, None)
+                self._compiled.pop(spelling, None)
 
     async def read(self, work: Callable[[], T]) -> T:
         """Run what reads a little in one of the service's threads."""

@@ -6,7 +6,8 @@ Each function runs in a thread, is handed a `Call`, and leaves the work to the s
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -20,6 +21,7 @@ from covbandit.service.metrics import CONTENT_TYPE
 from covbandit.service.reading import round_number
 from covbandit.service.writing import json_answer
 from covbandit.studies import Study, list_studies
+from covbandit.studies.ledger import StudyGone
 from covbandit.studies.schema import SCHEMA
 from covbandit.studies.study import Outcome
 
@@ -286,7 +288,7 @@ _ROUND = "/studies/{name}/rounds/{round_id}"
 _A = answers
 _B = bodies
 
-OPERATIONS: tuple[Operation, ...] = (
+_OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/health", health, None, _A.HealthAnswer, needs=Service.try_store),
     Operation("GET", "/version", version, None, _A.VersionAnswer, needs=Service.know_tokens),
     Operation("GET", "/metrics", metrics, "read", None, slow=True),
@@ -309,4 +311,26 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_STUDY}/changes", change, "admin", _A.ChangeAnswer, body=_B.ChangeBody, slow=True),
     Operation("POST", f"{_STUDY}/fork", fork, "admin", _A.ForkAnswer, body=_B.ForkBody, slow=True),
     Operation("GET", f"{_STUDY}/verify", verify, "read", _A.VerificationAnswer, slow=True),
+)
+
+
+def _with_the_study_of_now(run: Callable[[Call], Response]) -> Callable[[Call], Response]:
+    """Let a route go on with the study that has its name now, if the one in memory is no longer in the store.
+
+    That is so after a restore from a copy. Whatever touches a study finds out before it changes anything.
+    """
+
+    @wraps(run)
+    def run_again(call: Call) -> Response:
+        try:
+            return run(call)
+        except StudyGone:
+            call.service.forget(call.path["name"])
+            return run(call)
+
+    return run_again
+
+
+OPERATIONS: tuple[Operation, ...] = tuple(
+    replace(operation, run=_with_the_study_of_now(operation.run)) for operation in _OPERATIONS
 )

@@ -22,6 +22,7 @@ from covbandit.studies.configuration import Configuration
 from covbandit.studies.export import as_format, keep
 from covbandit.studies.ledger import OWN_LEASE
 from covbandit.studies.study import Lease, Outcome, as_lease
+from covbandit.validation import known_name
 
 if TYPE_CHECKING:
     from covbandit.allocation import ByName
@@ -257,7 +258,9 @@ class RemoteStudy:
 
         def made() -> Answer | None:
             for change in self.changes():
-                if change.revision > before and change.kind == kind and change.detail.get(told_as) == value:
+                made_of = change.detail.get(told_as)
+                same = made_of == value or known_name(made_of, [value]) is not None
+                if change.revision > before and change.kind == kind and same:
                     return Answer(as_json(change.to_dict()), self._line.url)
             return None
 

@@ -20,6 +20,7 @@ from covbandit.errors import InvalidInput, NotFound, StateFileError, Unsupported
 from covbandit.learners import Learner
 from covbandit.learners.catalogue import learner_classes
 from covbandit.learners.files import class_name, known_classes, lively, plain
+from covbandit.validation import in_one_spelling, same_names
 
 LONGEST_NAME = 200
 
@@ -46,7 +47,7 @@ class Configuration:
         found = _as_learner(names, learner)
         if found.n_options != len(names):
             raise InvalidInput(f"the learner has {found.n_options} options, but {len(names)} are named: {list(names)}")
-        if found.options is not None and found.options != names:
+        if found.options is not None and not same_names(found.options, names):
             raise InvalidInput(
                 f"the learner's options are {list(found.options)}, the study's {list(names)}; name them once, or alike"
             )
@@ -122,7 +123,7 @@ class Configuration:
 
     def without(self, option: object) -> Self:
         """Return the same with an option retired."""
-        name = self._known(option)
+        name = self.known(option)
         if name in self.retired:
             raise InvalidInput(f"option {name!r} is retired already")
         if len(self.in_use) == 1:
@@ -131,7 +132,7 @@ class Configuration:
 
     def again_with(self, option: object) -> Self:
         """Return the same with a retired option back in use."""
-        name = self._known(option)
+        name = self.known(option)
         if name not in self.retired:
             raise InvalidInput(f"option {name!r} is in use; retired are: {_listed(self.retired)}")
         return replace(self, retired=tuple(other for other in self.retired if other != name))
@@ -139,18 +140,21 @@ class Configuration:
     def and_also(self, option: object) -> Self:
         """Return the same with a new option, the last in order; arguments given per option are extended."""
         (name,) = as_option_names([option])
-        if name in self.retired:
+        alike = [each for each in self.options if in_one_spelling(each) == in_one_spelling(name)]
+        if set(alike) & set(self.retired):
             raise InvalidInput(f"option {name!r} is there, but retired; restore it")
-        if name in self.options:
+        if alike:
             raise InvalidInput(f"there is an option {name!r} already")
         size = len(self.options)
         arguments = {key: _extended(key, value, size) for key, value in lively(self.arguments).items()}
         return replace(self, arguments=plain(arguments), options=(*self.options, name))
 
-    def _known(self, option: object) -> str:
-        if option not in self.options:
+    def known(self, option: object) -> str:
+        """Return the option that a user names, as this study spells it."""
+        name = validation.known_name(option, self.options)
+        if name is None:
             raise NotFound(f"no option {option!r}; in use are {_listed(self.in_use)}; retired: {_listed(self.retired)}")
-        return str(option)
+        return name
 
 
 def _extended(key: str, value: Any, size: int) -> Any:
@@ -238,7 +242,12 @@ def as_option_names(options: object) -> tuple[str, ...]:
 
 
 def as_name(value: object, what: str, in_address: bool = False) -> str:
-    """Return a name that a user gave, fit to be shown, stored and, if need be, part of an address."""
+    """Return a name that a user gave, fit to be shown, stored and, if need be, part of an address.
+
+    What is part of an address comes back in one spelling, so that no two of them look the same.
+    """
+    if in_address and isinstance(value, str):
+        value = in_one_spelling(value)
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"{what} must be text, got {value!r}")
     if len(value) > LONGEST_NAME:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
@@ -27,18 +28,21 @@ def new_study(
     note: Mapping[str, Any],
 ) -> int:
     """Write a study without rounds; return its number in the store."""
+    name = as_name(name, "study name", in_address=True)
     taken = f"there is a study {name!r} already; open it, or take another name"
     if connection.execute(select(studies.c.id).where(studies.c.name == name)).first() is not None:
         raise Conflict(taken)
     now = time.time()
+    state_id = uuid4().hex
     values = {
-        "name": as_name(name, "study name", in_address=True),
+        "name": name,
         "created_at": now,
         "outcome": kind,
         "configuration": configuration.to_text(),
         "lease": lease,
         "revision": 1,
         "state_revision": 1,
+        "state_id": state_id,
         "next_expiry": NEVER,
         **dict.fromkeys(("n_rounds", "n_tells", "n_told", "n_open", "n_amended"), 0),
     }
@@ -49,10 +53,8 @@ def new_study(
         raise Conflict(taken) from None
     assert inserted is not None
     study = int(inserted[0])
-    connection.execute(
-        insert(states),
-        {"study_id": study, "state": pack(configuration.build()), "versions": json.dumps([versions()])},
-    )
+    state = {"state": pack(configuration.build()), "versions": json.dumps([versions()]), "state_id": state_id}
+    connection.execute(insert(states), {"study_id": study, **state})
     detail = {"learner": repr(configuration.build()), "options": list(configuration.options), "outcome": kind, **note}
     connection.execute(insert(changes), change_row(study, 1, now, "created", 0, detail))
     return study

@@ -3,6 +3,9 @@
 The learner stays in memory between calls. It is used again as long as the store says that nobody else has moved its
 statistics; else it is read anew. So a call costs the same whether ten rounds were told or a million.
 
+The store says so by an id: random, written with each state, and never the same twice. Counters alone would not do: they
+come to the same value again when the store was restored from a copy and went on from there.
+
 Nothing is compiled within a transaction that writes: other studies of the store would wait for it.
 """
 
@@ -16,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
+from uuid import uuid4
 
 import numpy as np
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
@@ -32,7 +36,7 @@ from covbandit.studies.rows import FreshRow, as_change, as_round, change_row, fo
 from covbandit.studies.schema import changes, rounds, states, studies, tells
 from covbandit.studies.state import pack, unpack, versions
 from covbandit.studies.store import Store
-from covbandit.studies.troubles import damaged
+from covbandit.studies.troubles import damaged, of_another_moment
 from covbandit.studies.writes import Writes
 
 P = ParamSpec("P")
@@ -46,7 +50,7 @@ OWN_LEASE = object()
 
 _STUDY = select(studies).where(studies.c.id == bindparam("study"))
 _STUDY_LOCKED = _STUDY.with_for_update()
-_STATE = select(states.c.state, states.c.versions).where(states.c.study_id == bindparam("study"))
+_STATE = select(states.c.state, states.c.versions, states.c.state_id).where(states.c.study_id == bindparam("study"))
 _ROUND = WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.number == bindparam("number"))
 _BY_KEY = WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.key == bindparam("key"))
 _OPEN_OF_CLIENT = (
@@ -89,6 +93,10 @@ class _Books:
         return int(self.values[name])
 
 
+class StudyGone(NotFound):
+    """A study that was opened is no longer in the store; there may be another one of its name."""
+
+
 def compiled_before(write: Callable[Concatenate[Ledger, P], T]) -> Callable[Concatenate[Ledger, P], T]:
     """Make what the learner needs ready before a transaction; should it need more, undo that one and begin again."""
 
@@ -125,7 +133,9 @@ class Ledger:
         self._text: str | None = None
         self._configuration: Configuration
         self._learner: Learner
-        self._state_revision: int | None = None
+        # Id and revision of the state that the learner has, None if that is not known. The revision is for processes of
+        # an older version that were not stopped for an upgrade: they raise it, but write no ids.
+        self._state_in_memory: tuple[str, int] | None = None
         self._versions: list[dict[str, str]] = []
         self._unsaved = False  # whether the statistics in memory were rebuilt, and the store's cannot be read
         self._configure(row.configuration)
@@ -369,7 +379,7 @@ class Ledger:
         """Let the learner learn from a round, and write it into the log; return what was written of the outcome."""
         if books.learner is None:
             books.learner = self._synchronised(connection, books.row)
-            self._state_revision = None  # until this is committed, memory and store may differ
+            self._state_in_memory = None  # until this is committed, memory and store may differ
         tell(books.learner, np.array(played), per_unit(told, self.kind, played))
         books.add("n_told")
         books.values["last_told_at"] = books.now
@@ -423,8 +433,9 @@ class Ledger:
         """Log that an option is retired or restored; the learner goes on from here without it, or with it."""
         with self._writing() as (connection, books):
             configuration = how(self._configuration)
+            option = configuration.known(option)  # the log has it as the study spells it, or it would not be replayed
             books.learner = self._synchronised(connection, books.row)
-            self._state_revision = None
+            self._state_in_memory = None
             books.learner.set_retired(configuration.retired)
             return self._changed(connection, books, kind, {"option": option}, configuration)
 
@@ -451,17 +462,18 @@ class Ledger:
                     books = _Books(row, time.time())
                     yield connection, books
             except StoreUnavailable:  # whatever comes back may be another state of the store, restored from a copy
-                self._state_revision = None
+                self._state_in_memory = None
                 raise
             if books.learner is not None:  # committed: what is in memory is what the store holds
-                self._learner, self._state_revision = books.learner, books["state_revision"]
+                self._learner = books.learner
+                self._state_in_memory = (books["state_id"], books["state_revision"])
                 self._unsaved = False
 
     def _row(self, connection: Connection, lock: bool = False) -> Row[Any]:
         wanted = _STUDY_LOCKED if lock else _STUDY  # SQLite has no such lock: its writers take turns anyway
         row = connection.execute(wanted, {"study": self.study}).one_or_none()
         if row is None or (row.name, row.created_at) != (self.name, self._created_at):  # another store in its place
-            raise NotFound(f"study {self.name!r} is no longer in {self.store.url}")
+            raise StudyGone(f"study {self.name!r} is no longer in {self.store.url}; if another has its name, open that")
         return row
 
     def _found(self, connection: Connection, round_id: object) -> Any:
@@ -477,25 +489,29 @@ class Ledger:
         if text != self._text:
             self._configuration = Configuration.from_text(text)
             self._learner = self._configuration.build()
-            self._state_revision = None
+            self._state_in_memory = None
             self._text = text
 
     def _synchronised(self, connection: Connection, row: Row[Any]) -> Learner:
         """Return the learner with the statistics that the store holds."""
-        if self._state_revision != row.state_revision:
+        state = (row.state_id, row.state_revision)
+        if self._state_in_memory != state:
             stored = connection.execute(_STATE, {"study": self.study}).one()
+            if stored.state_id != row.state_id:
+                raise damaged(self.store.url, f"{of_another_moment(self.name)}; restore the whole copy, not a part")
             learner = self._configuration.build()
+            self._unsaved = False
             try:
                 unpack(stored.state, learner)
                 self._versions = json.loads(stored.versions)
             except StateFileError:  # of another version, whose statistics were others: the log has everything
                 learner = self._rebuilt(connection)
                 self._unsaved = True
-            self._learner, self._state_revision = learner, row.state_revision
+            self._learner, self._state_in_memory = learner, state
         return self._learner
 
     def _rebuilt(self, connection: Connection, configuration: Configuration | None = None) -> Learner:
-        self._state_revision = None  # until this is committed, what is known of the store's state does not hold
+        self._state_in_memory = None  # until this is committed, what is known of the store's state does not hold
         self._versions = [versions()]
         return replay(connection, self.study, configuration or self._configuration, self.kind)
 
@@ -504,7 +520,12 @@ class Ledger:
         if books.learner is not None:
             if versions() not in self._versions:
                 self._versions.append(versions())
-            state = {"state": pack(books.learner), "versions": json.dumps(self._versions)}
+            books.values["state_id"] = uuid4().hex
+            state = {
+                "state": pack(books.learner),
+                "versions": json.dumps(self._versions),
+                "state_id": books["state_id"],
+            }
             books.writes.change(states, {"study_id": self.study}, state)
         if books.values:
             books.writes.change(studies, {"id": self.study}, books.values)

@@ -99,16 +99,7 @@ def as_told(
 
 def _by_option(outcome: Any, options: Sequence[str]) -> dict[str, Any]:
     if hasattr(outcome, "items"):
-        pairs = list(outcome.items())
-        told = dict(pairs)
-        unknown = [name for name in told if name not in options]
-        if unknown:
-            raise InvalidInput(
-                f"outcome: unknown option {', '.join(map(repr, unknown))}; known are {', '.join(map(repr, options))}"
-            )
-        if len(told) < len(pairs):
-            raise InvalidInput(f"outcome: an option is named twice in {[name for name, _ in pairs]}")
-        return told
+        return validation.by_known_name(list(outcome.items()), options, "outcome")
     if isinstance(outcome, str) or np.ndim(outcome) != 1:
         raise InvalidInput(
             f"outcome must be given by option name, such as {{{options[0]!r}: 0.1}}, or as a list of {len(options)} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -73,6 +73,11 @@ def changes_in(connection: Connection, row: Row[Any]) -> list[Change]:
     """Return the changes of a study, oldest first."""
     found = connection.execute(select(changes).where(changes.c.study_id == row.id).order_by(changes.c.revision)).all()
     return [as_change(each) for each in found]
+
+
+def lines_of_log(connection: Connection, study: int, numbers: Sequence[int | None]) -> list[Row[Any]]:
+    """Return lines of a study's log by their numbers, as far as they are there."""
+    return list(connection.execute(select(tells).where(tells.c.study_id == study, tells.c.number.in_(numbers))).all())
 
 
 def tells_in(connection: Connection, row: Row[Any]) -> list[dict[str, Any]]:

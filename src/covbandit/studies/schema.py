@@ -4,7 +4,7 @@
 table          holds
 =============  ======================================================================================================
 studies        one row a study: configuration, counters, and its revision, which every ask, tell and change raises
-states         the learner's statistics, moved by the same transaction as the tells they come from
+states         the learner's statistics, moved by the same transaction as the tells they come from, under a random id
 rounds         one row a round: who asked, what was proposed, until when, and what it is now
 tells          every outcome ever told, in order and never changed; a correction is a row that points to the same round
 changes        what was changed in the configuration, and when
@@ -31,7 +31,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA = "0002"
+SCHEMA = "0003"
 """The newest migration: what this version of covbandit reads and writes."""
 
 metadata = MetaData()
@@ -61,6 +61,7 @@ studies = Table(
     Column("n_amended", BigInteger, nullable=False),
     Column("next_expiry", Double, nullable=False),  # no lease of an open round ends before
     Column("last_told_at", Double),
+    Column("state_id", String(32), nullable=False, server_default=""),  # random, anew with each state: see the ledger
 )
 
 states = Table(
@@ -69,6 +70,7 @@ states = Table(
     Column("study_id", _ID, ForeignKey("studies.id"), primary_key=True, autoincrement=False),
     Column("state", LargeBinary, nullable=False),  # see covbandit.studies.state
     Column("versions", Text, nullable=False),  # JSON: what computed it
+    Column("state_id", String(32), nullable=False, server_default=""),  # that of the study's row, or they do not fit
 )
 
 rounds = Table(

@@ -22,7 +22,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from covbandit.errors import InvalidInput, MissingExtra, NotFound, StoreSchemaError, StoreUnavailable
 from covbandit.studies.schema import SCHEMA, studies
-from covbandit.studies.troubles import in_our_words
+from covbandit.studies.troubles import in_our_words, is_about_tables
 
 DEFAULT_STORE = "sqlite:///covbandit.db"
 
@@ -143,10 +143,12 @@ class Store:
         """Open a store whatever its version, to see which it is and to upgrade it; studies need `Store`."""
         store = cls.__new__(cls)
         store._connect(url, create=False)
+        store._of_any_schema = True
         return store
 
     def _connect(self, url: object, create: bool) -> None:
         self._mode = {"mode": "rwc" if create else "rw"}  # only a new store makes its file
+        self._of_any_schema = False
         self._url = as_url(url)
         self.is_sqlite = self._url.get_backend_name() == "sqlite"
         self._file = Path(self._url.database or "").expanduser() if self.is_sqlite else None
@@ -277,7 +279,10 @@ class Store:
             self.upgrade()
         elif found is None:
             raise NotFound(f"{self.url} holds no studies yet; create one first (covbandit study create --help)")
-        elif found < SCHEMA:
+        self._refuse_older(found)
+
+    def _refuse_older(self, found: str | None) -> None:
+        if found is not None and found < SCHEMA:
             raise StoreSchemaError(
                 f"{self.url} was written by an older covbandit (schema {found}, this one uses {SCHEMA}); make a copy, "
                 f"then upgrade it: covbandit study upgrade --store {shlex.quote(self.url)}"
@@ -294,8 +299,18 @@ class Store:
 
     # Inside ----------------------------------------------------------------------------------------------------------
 
-    def _in_our_words(self) -> Any:
-        return in_our_words(self.url)
+    @contextmanager
+    def _in_our_words(self) -> Iterator[None]:
+        with in_our_words(self.url):
+            try:
+                yield
+            except DBAPIError as error:
+                if is_about_tables(error) and not self._of_any_schema:
+                    with self._begun(writes=False) as connection:  # a copy of another version may have been restored
+                        found = _schema(connection)
+                    self.refuse_newer(found)
+                    self._refuse_older(found)
+                raise
 
     @staticmethod
     def _require_file(file: Path, create: bool) -> None:

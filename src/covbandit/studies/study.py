@@ -26,7 +26,7 @@ from covbandit.studies.history import Course, History
 from covbandit.studies.ledger import OWN_LEASE, Ledger
 from covbandit.studies.log import Progress, told_rounds
 from covbandit.studies.outcomes import as_outcome_kind
-from covbandit.studies.reading import changes_in, rounds_in, tells_in
+from covbandit.studies.reading import changes_in, lines_of_log, rounds_in, tells_in
 from covbandit.studies.records import Change, Round, StudySummary, Verification
 from covbandit.studies.schema import studies
 from covbandit.studies.store import DEFAULT_STORE, Store, opened
@@ -73,6 +73,7 @@ class Study:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._course: tuple[Any, Course] = (None, Course())
+        self._course_end: Any = None  # the last line of the log that the course has taken in
         self._course_lock = threading.Lock()  # two threads must not take in the same rounds
 
     # Making and finding ----------------------------------------------------------------------------------------------
@@ -93,9 +94,10 @@ class Study:
         Parameters
         ----------
         name : str
-            Up to 200 printable characters without ``/``.
+            Up to 200 printable characters without ``/``. Names are compared, and this one is kept, in Unicode's composed
+            form (NFC): whether an é was typed as one character or as two makes no difference.
         options : sequence of str
-            The options' names.
+            The options' names. They are compared in the same way, and shown as they are given here.
         learner : Learner, Allocator or mapping
             A fresh learner; what it has been told already would be missing in the log. A mapping describes one:
             ``{"class": "PairUCB", "risk_aversion": 0.4}`` or, for the default one,
@@ -114,8 +116,9 @@ class Study:
             If there is a study of that name.
         """
         configuration = Configuration.of(options, learner)
+        validation.require_distinct(configuration.options)
         kind = as_outcome_kind(outcome)
-        as_name(name, "study name", in_address=True)
+        name = as_name(name, "study name", in_address=True)
         seconds = as_lease(lease)
         place, ours = opened(store, create=True)
         try:
@@ -397,9 +400,12 @@ class Study:
             configuration = Configuration.from_text(row.configuration)
             # What was read before holds as long as nothing was corrected: corrections are tells without a new round.
             basis = (row.n_tells - row.n_told, configuration.options)
-            if self._course[0] != basis:
+            # And as long as its last line is in the log: restored from a copy, the log may have gone on otherwise.
+            lines = lines_of_log(connection, row.id, (self._course_end and self._course_end.number, row.n_tells))
+            if self._course[0] != basis or self._course_end not in lines:
                 self._course = (basis, Course())
             course = self._course[1]
+            self._course_end = next((line for line in lines if line.number == row.n_tells), None)
             new = told_rounds(connection, self._ledger.study, len(configuration.options), course.last)
             course.extend(new, self._ledger.kind)
             full = self._ledger.kind == "per_unit" and configuration.build().feedback == "all"
@@ -452,8 +458,7 @@ class Study:
         if name is None:
             with self._ledger.reading() as (connection, row):
                 return self._forked(connection, row, learner).fork
-        as_name(name, "study name", in_address=True)
-        return self._fork_as(name, learner)
+        return self._fork_as(as_name(name, "study name", in_address=True), learner)
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Tell the whole log to a fresh learner and compare with the stored state; check counters against the log.
@@ -497,7 +502,10 @@ def _ledger(store: Store, name: object) -> Ledger:
     with store.read() as connection:
         row = None
         if isinstance(name, str) and name.isprintable():  # others cannot have been given, nor always be looked for
-            row = connection.execute(select(studies).where(studies.c.name == name)).one_or_none()
+            spellings = (name, validation.in_one_spelling(name))
+            found = connection.execute(select(studies).where(studies.c.name.in_(spellings))).all()
+            # Two where an older version let names differ in their spelling only: then the very one given is meant.
+            row = next((each for each in sorted(found, key=lambda each: each.name != name)), None)
         if row is None:
             known = connection.execute(select(studies.c.name).order_by(studies.c.name).limit(10)).scalars().all()
             there = ", ".join(map(repr, known)) or "none"

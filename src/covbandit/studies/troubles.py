@@ -106,6 +106,19 @@ def damaged(url: str, why: str) -> StoreUnavailable:
     return StoreUnavailable(f"{url} {_DAMAGED} ({why})", retryable=False)
 
 
+def of_another_moment(name: str) -> str:
+    """Say that a study's statistics are not those that its row means, as after a restore of some tables only."""
+    return f"the statistics of {name!r} are of another moment than its row"
+
+
+def is_about_tables(error: DBAPIError) -> bool:
+    """Tell whether a table or column was not there, as in a store of another version."""
+    original = error.orig
+    if isinstance(original, sqlite3.Error):
+        return getattr(original, "sqlite_errorname", None) == "SQLITE_ERROR"
+    return str(getattr(original, "sqlstate", None) or "").startswith("42")
+
+
 def _first_line(error: object) -> str:
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

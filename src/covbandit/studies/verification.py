@@ -16,6 +16,7 @@ from covbandit.studies.log import Progress, replay
 from covbandit.studies.records import Verification
 from covbandit.studies.schema import rounds, states, tells
 from covbandit.studies.state import read, versions
+from covbandit.studies.troubles import of_another_moment
 
 TOLERANCE = 1e-9
 """What states computed by different versions or machines may differ by, relative to the largest entry of an array."""
@@ -30,6 +31,8 @@ def verify(connection: Connection, row: Row[Any], progress: Progress | None = No
     if wrong:
         return Verification(False, False, float("nan"), n, f"counters do not fit the log: {'; '.join(wrong)}")
     stored = connection.execute(select(states).where(states.c.study_id == row.id)).one()
+    if stored.state_id != row.state_id:
+        return Verification(False, False, float("nan"), n, f"{of_another_moment(row.name)}; restore the whole copy")
     try:
         difference, exact = _difference(stored.state, learner)
     except StateFileError as error:
