@@ -259,7 +259,9 @@ def test_a_copy_of_an_older_schema_restored_under_a_live_process(store_url: str)
         connection.execute(text("ALTER TABLE states DROP COLUMN state_id"))
         connection.execute(text("UPDATE alembic_version SET version_num = '0002'"))
     for call in (live.ask, live.summary, live.explain, lambda: list_studies(live.store)):
-        with pytest.raises(StoreSchemaError, match=rf"older covbandit \(schema 0002, this one uses {SCHEMA}\).*upgrade"):
+        with pytest.raises(
+            StoreSchemaError, match=rf"older covbandit \(schema 0002, this one uses {SCHEMA}\).*upgrade"
+        ):
             call()
     with Store.of_any_schema(store_url) as store:
         assert store.upgrade() == ("0002", SCHEMA)
@@ -294,7 +296,8 @@ def test_every_state_has_an_id_of_its_own(tmp_path: Path) -> None:
             both = connection.execute(
                 text("SELECT studies.state_id, states.state_id FROM studies JOIN states ON study_id = studies.id")
             ).one()
-        assert both[0] == both[1] and len(both[0]) == 32
+        assert both[0] == both[1]
+        assert len(both[0]) == 32
         seen.append(both[0])
 
     note()

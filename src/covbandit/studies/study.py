@@ -94,8 +94,8 @@ class Study:
         Parameters
         ----------
         name : str
-            Up to 200 printable characters without ``/``. Names are compared, and this one is kept, in Unicode's composed
-            form (NFC): whether an é was typed as one character or as two makes no difference.
+            Up to 200 printable characters without ``/``. Names are compared in Unicode's composed form (NFC), and this
+            one is kept so: whether an é was typed as one character or as two makes no difference.
         options : sequence of str
             The options' names. They are compared in the same way, and shown as they are given here.
         learner : Learner, Allocator or mapping
