@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -55,9 +56,25 @@ def _temporary(target: Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         Path(temporary).chmod(0o666 & ~_umask())
         os.replace(temporary, target)
+        sync_folder(target.parent)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk: until then, a power cut may undo that a file was made or replaced."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folders; elsewhere one may write to a folder without reading it
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that cannot do that for a folder
+            raise
+    finally:
+        os.close(handle)
 
 
 def _umask() -> int:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from covbandit.atomic import sync_folder
 from covbandit.errors import InvalidInput, StateFileError
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.locking import hold
@@ -68,6 +69,7 @@ class Journal:
         header = _read_header(self._file, self.path)
         if header is None:  # new, or killed before its header was written
             self._write(_FORMAT + _as_record(json.dumps(_header(plan)).encode()))
+            self._sync_name()
             return
         _require_same(self.path, header, plan)
         self._end = self._file.tell()
@@ -103,6 +105,13 @@ class Journal:
                 self._file.truncate(self._end)
             raise StateFileError(f"cannot write {self.path}: {error.strerror or error}") from None
         self._end += len(content)
+
+    def _sync_name(self) -> None:
+        """Let a new file be there after a power cut, with what it holds."""
+        try:
+            sync_folder(self.path.parent)
+        except OSError as error:
+            raise StateFileError(f"cannot write {self.path}: {error.strerror or error}") from None
 
 
 def specification_in(path: Path) -> dict[str, Any]:
