@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 import covbandit as cb
 from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError, StoreSchemaError
-from covbandit.studies import Store, configuration, list_studies
+from covbandit.studies import Store, configuration, ledger, list_studies
 
 OPTIONS = ["SPY", "TLT", "GLD"]
 
@@ -440,6 +440,22 @@ def test_corrections_repeat_and_their_originals_stay(store_url: str) -> None:
     study.amend(asked.id, [0.9, 0.5, 0.0], weights=[0.0, 0.5, 0.5])
     assert study.round(asked.id).played == {"SPY": 0.0, "TLT": 0.5, "GLD": 0.5}
     assert study.round(asked.id).amendments == 2
+    assert study.verify().exact
+
+
+def test_a_refused_correction_is_named_by_itself_and_before_the_log_is_told_again(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = funds(store_url)
+    for reward in rewards(5):
+        study.tell(study.ask().id, reward)
+    before = study.summary()
+    with monkeypatch.context() as patched:
+        patched.setattr(ledger, "replay", lambda *_: 1 / 0)
+        with pytest.raises(InvalidInput) as refused:
+            study.amend(3, [0.1, 1e101, 0.2])
+    assert str(refused.value).startswith("option 'TLT' (index 1): reward 1e+101 is beyond")  # not "row 2: ..."
+    assert study.summary() == before
     assert study.verify().exact
 
 

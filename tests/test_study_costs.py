@@ -61,3 +61,27 @@ def test_state_does_not_grow(tmp_path: Path) -> None:
     for _ in range(9):
         study.tell(study.ask().id, [0.1, 0.2])
     assert len(pack(study.learner)) <= before + 1  # one more digit of the number of rounds
+
+
+@pytest.mark.parametrize(
+    ("call", "most"), [("ask", {"sqlite": 3, "postgresql": 2}), ("tell", {"sqlite": 6, "postgresql": 3})]
+)
+def test_an_ask_and_a_tell_need_no_more_statements_than_ever(store_url: str, call: str, most: dict[str, int]) -> None:
+    """Beyond the beginning and the end of the transaction; with the learner in memory, its statistics are not read."""
+    learner = cb.MCEmpirical(n_options=2, risk_aversion=0.5)
+    study = cb.Study.create("funds", ["SPY", "TLT"], learner, "per_unit", store_url)
+    for _ in range(3):
+        study.tell(study.ask().id, [0.1, 0.2])
+    calls = {"ask": study.ask, "tell": lambda: study.tell(asked.id, [0.1, 0.2])}
+    asked = study.ask()
+    sent: list[str] = []
+
+    @event.listens_for(study.store._engine, "before_cursor_execute")
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if not statement.startswith("BEGIN"):
+            sent.append(" ".join(statement.split()))
+
+    calls[call]()
+    event.remove(study.store._engine, "before_cursor_execute", note)
+    assert len(sent) == most["sqlite" if study.store.is_sqlite else "postgresql"], sent
+    study.close()

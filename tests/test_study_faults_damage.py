@@ -373,3 +373,17 @@ def test_an_upgrade_that_fails_leaves_the_store_as_it_was(store_url: str, monkey
     study = played_study(store_url, rounds=6)
     assert study.verify().exact
     study.close()
+
+
+@pytest.mark.parametrize("counter", ["n_rounds", "n_tells", "n_told", "n_open", "n_amended"])
+def test_a_counter_that_does_not_fit_the_rows_is_found(store_url: str, counter: str) -> None:
+    study = played_study(store_url, rounds=10)
+    assert study.verify().ok
+    with study.store.write() as connection:
+        right = connection.execute(text(f"SELECT {counter} FROM studies")).scalar_one()
+        assert right > 0
+        connection.execute(text(f"UPDATE studies SET {counter} = {right + 1}"))
+    found = study.verify()
+    assert (found.ok, found.exact) == (False, False)
+    assert f"{counter} is {right + 1}, counted {right}" in found.message
+    study.close()

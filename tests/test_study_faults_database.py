@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import event, make_url
 
 import covbandit as cb
 from covbandit.errors import Conflict, StoreUnavailable
@@ -207,6 +207,50 @@ def test_what_is_repeated_after_a_lost_answer_counts_once(
     assert_clean(study, told=8)
     assert study.round(6).outcome == OTHER
     assert study.round(6).amendments == 1
+    study.close()
+
+
+@contextmanager
+def statements_of(study: Study) -> Iterator[list[str]]:
+    """Note what is sent to the database."""
+    sent: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        sent.append(" ".join(statement.split()))
+
+    event.listen(study.store._engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        event.remove(study.store._engine, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize("call", ["ask", "tell"])
+def test_statistics_are_read_anew_after_the_store_was_unavailable(store_url: str, call: str) -> None:
+    """What comes back may be another state of the store: nothing in memory is trusted until it was read again."""
+    study = new_study(store_url)
+    asked = study.ask("me")
+    calls: dict[str, Callable[[], Any]] = {
+        "ask": lambda: study.ask("other"),
+        "tell": lambda: study.tell(asked.id, OUTCOME),
+    }
+
+    def fail(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if "FROM studies" in statement:
+            raise study.store._engine.dialect.loaded_dbapi.OperationalError("the connection was lost")
+
+    with statements_of(study) as sent:
+        study.ask()
+    assert not [each for each in sent if "FROM states" in each]  # in memory
+    event.listen(study.store._engine, "before_cursor_execute", fail)
+    with pytest.raises(StoreUnavailable):
+        calls[call]()
+    event.remove(study.store._engine, "before_cursor_execute", fail)
+    with statements_of(study) as sent:
+        calls[call]()
+        study.ask()
+    assert len([each for each in sent if "FROM states" in each]) == 1
+    assert study.verify().exact
     study.close()
 
 

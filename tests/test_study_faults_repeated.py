@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sqlalchemy import text
 
 import covbandit as cb
 from covbandit.errors import Conflict, InvalidInput
 from covbandit.studies import Study
+
+OPTIONS = ["SPY", "TLT", "GLD"]
 
 
 @pytest.fixture
@@ -70,4 +74,27 @@ def test_a_round_told_at_the_moment_its_lease_ends_is_late(study: Study, monkeyp
     monkeypatch.setattr("time.time", lambda: 2e9 + 60)
     assert study.round(asked.id).status == "expired"
     assert study.tell(asked.id, [1.0, 1.0, 1.0]).late
+    study.close()
+
+
+def test_a_lease_ends_at_its_end_and_not_after_it(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the very moment in which it ends, everybody says so: who looks, who asks, and what is counted."""
+    study = cb.Study.create("due", OPTIONS, cb.MCEmpirical(n_options=3, risk_aversion=1.0), "per_unit", store_url)
+    monkeypatch.setattr("time.time", lambda: 2e9)
+    first = study.ask("me", lease=60)
+    monkeypatch.setattr("time.time", lambda: np.nextafter(2e9 + 60, 0.0))
+    assert study.ask("me").id == first.id
+    assert (study.summary().open, study.summary().expired) == (1, 0)
+    monkeypatch.setattr("time.time", lambda: 2e9 + 60)
+    assert study.round(first.id).status == "expired"
+    assert study.rounds(status="open") == []
+    assert [each.id for each in study.rounds(status="expired")] == [first.id]
+    assert (study.summary().open, study.summary().expired) == (0, 1)
+    second = study.ask("me")
+    assert (second.id, second.outstanding) == (2, 0)
+    assert (study.summary().open, study.summary().expired) == (1, 1)
+    with study.store.read() as connection:
+        kept = connection.execute(text("SELECT number, status FROM rounds ORDER BY number")).all()
+    assert [tuple(row) for row in kept] == [(1, "expired"), (2, "open")]
+    assert study.verify().exact
     study.close()
