@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,37 @@ def test_what_others_do_appears_by_itself_and_no_input_is_lost(browser: Browser,
         expect(page.locator("#live")).to_have_text("Offline")
         visit.context.set_offline(False)
         expect(page.locator("#live")).to_have_text("Live")
+    study.close()
+
+
+@needs_chromium
+@pytest.mark.parametrize("goes_on", [False, True], ids=["restored", "restored and gone on"])
+def test_a_restored_store_is_shown_as_it_is(browser: Browser, store: Store, url: str, goes_on: bool) -> None:
+    """The page follows revisions; restored from a copy, the same revisions mean other rounds."""
+    study = funds(store, rounds=2)
+    with closing(sqlite3.connect(":memory:")) as copy:
+        with closing(sqlite3.connect(store._file)) as live:
+            live.backup(copy)
+        for k in range(3):
+            study.tell(study.ask(client="before").id, {"SPY": 0.125, "TLT": 0.25, "GLD": 0.5 + k})
+        with Visit(browser, url) as visit:
+            visit.study("funds")
+            rows = visit.card("Rounds").locator("tbody tr")
+            expect(visit.figure("Rounds told")).to_have_text("5")
+            expect(rows.filter(has_text="before")).to_have_count(3)
+            visit.context.set_offline(True)  # so that the page does not see the revision go back
+            expect(visit.page.locator("#live")).to_have_text("Offline")
+            with closing(sqlite3.connect(store._file)) as live:
+                copy.backup(live)
+            if goes_on:
+                for k in range(5):
+                    study.tell(study.ask(client="after").id, {"SPY": 0.125, "TLT": 0.25, "GLD": 0.5 + k})
+            visit.context.set_offline(False)
+            expect(visit.page.locator("#live")).to_have_text("Live")
+            expect(rows.filter(has_text="before")).to_have_count(0)
+            expect(rows.filter(has_text="after")).to_have_count(5 if goes_on else 0)
+            expect(rows).to_have_count(7 if goes_on else 2)
+            expect(visit.figure("Rounds told")).to_have_text("7" if goes_on else "2")
     study.close()
 
 

@@ -7,6 +7,8 @@ const WINDOW = 120; // revisions; an asked and told round has used two
 const LIMIT = 200;
 
 export class RoundStore {
+  #restored = false; // a round that this page knows is another one now
+
   constructor(study, revision) {
     this.study = study;
     this.rounds = new Map();
@@ -28,6 +30,7 @@ export class RoundStore {
 
   #keep(round) {
     const known = this.rounds.get(round.id);
+    if (known !== undefined && known.asked_at !== round.asked_at) this.#restored = true;
     if (known === undefined || known.revision <= round.revision) this.rounds.set(round.id, round);
   }
 
@@ -44,11 +47,22 @@ export class RoundStore {
 
   /** What changed since; true if anything did, rounds or configuration. */
   async poll(options) {
-    const answer = await this.#read(this.cursor, Infinity, options);
+    // From one revision earlier: what was last there must still be so.
+    const answer = await this.#read(Math.max(0, this.cursor - 1), Infinity, options);
+    if (this.#restored || answer.study_revision < this.cursor) return this.#startAgain(answer.study_revision, options);
     this.cursor = Math.max(this.cursor, answer.revision);
     const changed = answer.study_revision !== this.studyRevision;
     this.studyRevision = answer.study_revision;
     return changed;
+  }
+
+  /** The store was restored from a copy: revisions and rounds are others than those this page knows. */
+  async #startAgain(revision, options) {
+    this.rounds.clear();
+    this.#restored = false;
+    this.cursor = this.low = this.studyRevision = revision;
+    await Promise.all([this.older(options), this.ofStatus("open", options), this.ofStatus("expired", options)]);
+    return true;
   }
 
   /** All rounds of one status, however old: those that wait for an outcome matter most. */
