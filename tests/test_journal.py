@@ -17,7 +17,8 @@ from covbandit.errors import InvalidInput, StateFileError
 from covbandit.simulation import plan as plan_module
 from covbandit.simulation import run as run_module
 from covbandit.simulation.campaign import Task, run_tasks
-from covbandit.simulation.journal import Journal
+from covbandit.simulation.journal import Journal, specification_in
+from covbandit.simulation.locking import hold, holding
 
 OWN = """
 import numpy as np
@@ -190,3 +191,33 @@ def test_a_learner_of_the_users_own_that_changed_is_played_again(
         regrets.append(run_tasks([Task("own", plan, 2)], tmp_path / "results")["own"].regret)
     assert not np.array_equal(*regrets)
     assert len(list((tmp_path / "results").glob("own.*.npz"))) == 2
+
+
+def test_journals_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+    with pytest.raises(StateFileError, match=r"cannot read .*missing\.journal: No such file"):
+        specification_in(tmp_path / "missing.journal")
+    with pytest.raises(StateFileError, match="cannot read"):
+        specification_in(tmp_path)
+    (tmp_path / "new.journal").touch()
+    with pytest.raises(StateFileError, match=r"new\.journal has no header yet"):
+        specification_in(tmp_path / "new.journal")
+    _simulate(tmp_path / "whole.journal")
+    assert specification_in(tmp_path / "whole.journal")["horizon"] == 50
+
+
+def test_a_folder_that_cannot_be_held_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / ".lock").mkdir()
+    with pytest.raises(StateFileError, match="cannot write to"), holding(tmp_path):
+        pass
+    (tmp_path / ".lock").rmdir()
+    with holding(tmp_path), holding(tmp_path):  # the failure has left nothing behind
+        pass
+
+
+def test_without_locks_of_files_two_writers_are_the_users_risk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "f").open("w") as one, (tmp_path / "f").open("w") as other:
+        hold(one, "f")
+        with pytest.raises(InvalidInput, match="another process is writing to f"):
+            hold(other, "f")
+        monkeypatch.setitem(sys.modules, "fcntl", None)  # as on Windows
+        hold(other, "f")

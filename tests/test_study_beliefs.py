@@ -291,3 +291,30 @@ def test_other_versions_may_differ_in_rounding(store_url: str) -> None:
     with study.store.read() as connection:
         kept = json.loads(connection.execute(text("SELECT versions FROM states")).scalar_one())
     assert [each["numpy"] for each in kept] == ["1", np.__version__]  # both have had a part in it
+
+
+# What a frontier cannot know ------------------------------------------------------------------------------------------
+
+
+def test_options_that_were_never_seen_together_have_no_frontier_together(tmp_path: Path) -> None:
+    study = cb.Study.create("s", OPTIONS, LEARNERS["chosen"], "per_unit", tmp_path / "s.db")
+    for k in range(3):  # the third is never seen together with the first
+        study.tell_outside([0.5, 0.5, 0.0], {"SPY": 1.0 + k, "TLT": 0.5 * k})
+        study.tell_outside([0.0, 0.5, 0.5], {"TLT": 0.5 * k, "GLD": 1.0 - k})
+    found = study.frontier()
+    assert found.known
+    assert {name for point in found.points for name in point["weights"]} in ({"SPY", "TLT"}, {"TLT", "GLD"})
+    assert found.optimal is not None
+    study.close()
+
+
+def test_caps_that_the_options_known_so_far_cannot_fill_are_the_reason(tmp_path: Path) -> None:
+    learner = cb.MCEmpirical(n_options=3, risk_aversion=0.5, max_weight=[0.4, 0.4, 0.4])
+    study = cb.Study.create("s", OPTIONS, learner, "per_unit", tmp_path / "s.db")
+    for k in range(4):
+        study.tell_outside({"SPY": 0.5, "TLT": 0.5}, {"SPY": 1.0 + k, "TLT": (-1.0) ** k, "GLD": None})
+    found = study.frontier()
+    assert not found.known
+    assert "no frontier can be drawn for the options known so far" in str(found.reason)
+    assert "max_weight sums to 0.8" in str(found.reason)
+    study.close()

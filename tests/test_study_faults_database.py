@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import event, make_url
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 import covbandit as cb
 from covbandit.errors import Conflict, StoreUnavailable
 from covbandit.studies import Round, Store, Study, ledger
 from covbandit.studies import store as stores
+from covbandit.studies.store import _write_ahead
+from covbandit.studies.troubles import unavailable
 from postgres_server import PostgresServer
 from stores import sqlite_url
 
@@ -420,3 +425,69 @@ def test_a_transaction_that_waits_for_a_study_in_use_gets_its_turn(postgres_url:
     assert_clean(study, told=6)
     study.close()
     other.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "again"),
+    [
+        ('FATAL: password authentication failed for user "me"', "refuses the user or the password", False),
+        ("fe_sendauth: no password supplied", "refuses the user or the password", False),
+        ('FATAL: database "x" does not exist', "create the database first", False),
+        ("connection refused", "does not answer", True),
+    ],
+)
+def test_what_postgresql_says_without_a_code_is_told_in_our_words(said: str, told: str, again: bool) -> None:
+    class OperationalError(Exception):
+        """As psycopg raises it where there is no connection yet."""
+
+    found = unavailable(DBAPIError("SELECT 1", {}, OperationalError(said)), "postgresql://me@host/x")
+    assert told in str(found)
+    assert found.retryable is again
+
+
+def test_a_pool_without_a_free_connection_is_worth_another_try() -> None:
+    found = unavailable(PoolTimeout("QueuePool limit reached"), "postgresql://me@host/x")
+    assert found.retryable
+    assert "all connections of this process are in use" in str(found)
+
+
+def test_a_new_file_that_another_process_holds_gets_its_write_ahead_log_when_it_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "new.db"
+    with (
+        closing(sqlite3.connect(file, isolation_level=None)) as other,
+        closing(sqlite3.connect(file, timeout=0)) as ours,
+    ):
+        other.execute("CREATE TABLE t (x)")
+        other.execute("BEGIN IMMEDIATE")
+        waited = []
+
+        def wait(_: float) -> None:
+            waited.append("once")
+            other.execute("COMMIT")
+
+        with monkeypatch.context() as patched:
+            patched.setattr("time.sleep", wait)
+            _write_ahead(ours)
+        assert len(waited) == 1
+        assert ours.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_new_file_that_stays_held_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "new.db"
+    monkeypatch.setattr(stores, "BUSY_SECONDS", -1.0)
+    with (
+        closing(sqlite3.connect(file, isolation_level=None)) as other,
+        closing(sqlite3.connect(file, timeout=0)) as ours,
+    ):
+        other.execute("CREATE TABLE t (x)")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            _write_ahead(ours)
+
+
+def test_a_database_that_cannot_have_a_write_ahead_log_does_without() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        _write_ahead(connection)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("memory",)

@@ -194,7 +194,10 @@ class RoundsAnswer(_Answer):
     model_config = _example({"rounds": [_ROUND], "revision": 15, "study_revision": 15, "more": False})
     rounds: list[RoundAnswer]
     revision: int = Field(description="Of the last round here; ask with after=revision for what came later.")
-    study_revision: int
+    study_revision: int = Field(
+        description="Of the study now. If it is below the revision asked for, the store was restored from a copy: "
+        "start again with after=0."
+    )
     more: bool = Field(description="Whether more than `limit` rounds were found.")
 
 
