@@ -18,12 +18,12 @@ from covbandit.cli.warmup import compile_kernels
 from covbandit.data import Returns, read_etf_file
 from covbandit.errors import InvalidInput
 from covbandit.reproduction import FULL, NORMAL, QUICK, Reproduction, Scale, experiments_named
-from covbandit.reproduction.claims import Claim
+from covbandit.reproduction.claims import ELSEWHERE, IN_THE_FIGURE, Claim
 from covbandit.reproduction.content import Report
 from covbandit.simulation.locking import holding
 from covbandit.validation import as_count
 
-_STYLES = {"holds": "green", "does not hold": "red", "undecided": "dim"}
+_STYLES = {"holds": "green", "consistent with it": "green", "does not hold": "red", "undecided": "dim"}
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,7 @@ def _print(console: Console, report: Report) -> None:
     _print_claims(console, "statement of ours, not the paper's", report.our_claims)
     if report.papers_claims:
         console.print(report.in_short, highlight=False)
+        console.print(str(report.multiplicity), highlight=False)
 
 
 def _print_claims(console: Console, heading: str, claims: list[Claim]) -> None:
@@ -121,9 +122,14 @@ def _print_claims(console: Console, heading: str, claims: list[Claim]) -> None:
     shown = RichTable(header_style="bold", box=None)
     shown.add_column("where")
     shown.add_column(heading)
-    shown.add_column("verdict", max_width=22)
+    places = [place for place in (IN_THE_FIGURE, ELSEWHERE) if any(place in claim.parts for claim in claims)]
+    for place in places:
+        shown.add_column(place, max_width=18)
     for claim in claims:
-        verdict = claim.short_verdict
-        shown.add_row(claim.source, claim.statement, Text(verdict, style=_STYLES.get(verdict, "yellow")))
+        verdicts = [claim.parts[place].short_verdict if place in claim.parts else "-" for place in places]
+        cells = [
+            Text(verdict, style=_STYLES.get(verdict, "dim" if verdict == "-" else "yellow")) for verdict in verdicts
+        ]
+        shown.add_row(claim.source, claim.statement, *cells)
     console.print(shown)
     console.print()

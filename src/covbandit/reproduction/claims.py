@@ -3,20 +3,94 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.simulation import SimulationResult
-from covbandit.simulation.statistics import Interval, half_width
+from covbandit.simulation.statistics import Interval, holm, p_value, paired_ratio
 from covbandit.theory import UpperBound
 
 F64 = NDArray[np.float64]
 
+LEVEL = 0.05
+"""How likely a report may be to contain a wrong decision, all its comparisons taken together."""
+
+IN_THE_FIGURE, ELSEWHERE = "in the paper's figure", "elsewhere"
+
 _ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A measured quantity against a threshold.
+
+    Attributes
+    ----------
+    what : str
+        Which of the comparisons of its case it is; empty if it is the only one.
+    measured : Interval
+        The quantity.
+    threshold : float
+        With what it is compared.
+    p_value : float
+        Of the threshold, two-sided, by the test that gave the interval; NaN if it could not be computed.
+    adjusted : float
+        The same adjusted for all comparisons of the report (Holm); by default for none.
+    """
+
+    what: str
+    measured: Interval
+    threshold: float
+    p_value: float
+    adjusted: float | None = None
+
+    @property
+    def alone(self) -> bool | None:
+        """Whether the quantity exceeds the threshold; None if its 95 % interval contains it."""
+        return above(self.measured, self.threshold)
+
+    @property
+    def exceeds(self) -> bool | None:
+        """The same after the adjustment."""
+        p = self.p_value if self.adjusted is None else self.adjusted
+        return self.alone if p < LEVEL else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; what could not be computed as None."""
+        numbers = {"threshold": self.threshold, "p_value": self.p_value, "adjusted_p_value": self.adjusted}
+        return {"what": self.what, "measured": _finite(self.measured._asdict()), **_finite(numbers)}
+
+
+def of_ratio(what: str, ratio: Interval, n: int, threshold: float = 1.0) -> Comparison:
+    """Compare a ratio of mean regrets over n replications with a threshold."""
+    return Comparison(what, ratio, threshold, p_value(ratio, threshold, n, "log"))
+
+
+def of_slope(what: str, slope: Interval, n: int, threshold: float) -> Comparison:
+    """Compare a log-log slope over n replications with a threshold."""
+    return Comparison(what, slope, threshold, p_value(slope, threshold, n, "linear"))
+
+
+Outcomes = Sequence[bool | None]
+"""Of comparisons: the quantity exceeds its threshold, lies below it, or neither can be said."""
+
+Decision = Callable[[Outcomes], tuple[bool | None, str]]
+"""What follows from the outcomes of a case's comparisons: whether its statement holds, and what to add in words."""
+
+
+def must_exceed(outcomes: Outcomes) -> tuple[bool | None, str]:
+    """Decide a statement that says: the quantity is larger."""
+    return outcomes[0], ""
+
+
+def must_stay_below(outcomes: Outcomes) -> tuple[bool | None, str]:
+    """Decide a statement that says: the quantity is smaller."""
+    (exceeds,) = outcomes
+    return None if exceeds is None else not exceeds, ""
 
 
 @dataclass(frozen=True)
@@ -32,18 +106,109 @@ class Case:
     measured : Interval
         The quantity of the rule.
     holds : bool or None
-        What follows; None if the interval contains the threshold.
+        What follows, all comparisons of the report considered; None if nothing does.
+    papers : bool
+        Whether it was measured in a panel of the paper's figure.
+    universal : bool
+        Whether the statement speaks of every learner: a measurement then may contradict it, but cannot confirm it.
+    comparisons : tuple of Comparison
+        What has chance in it; nothing if the measured quantity is exact.
+    decision : callable
+        What follows from the comparisons.
+    alone : bool or None
+        What would follow if each comparison were the only one of the report.
+    detail : str
+        What to add to the outcome: where a trend turns.
+    shown_under : str
+        The name of another claim under which the same measurement is shown; empty if it is shown here.
     """
 
     condition: str
     rule: str
     measured: Interval
     holds: bool | None
+    papers: bool = False
+    universal: bool = False
+    comparisons: tuple[Comparison, ...] = ()
+    decision: Decision = field(default=must_exceed, compare=False, repr=False)
+    alone: bool | None = None
+    detail: str = ""
+    shown_under: str = ""
 
     @property
     def word(self) -> str:
         """The outcome in words."""
-        return {True: "holds", False: "does not hold", None: "undecided"}[self.holds]
+        return self._word(self.holds)
+
+    @property
+    def falls(self) -> bool:
+        """Whether its own interval decides it, but not after the adjustment for all comparisons of the report."""
+        return bool(self.comparisons) and self.holds is None and self.alone is not None
+
+    @property
+    def outcome(self) -> str:
+        """The outcome in words, with what is to be added."""
+        added = [self.detail] if self.detail else []
+        if self.falls:
+            added.append(f"by its own interval: {self._word(self.alone)}")
+        return f"{self.word} ({'; '.join(added)})" if added else self.word
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What two cases that are the same measurement have in common."""
+        return self.condition, self.rule
+
+    def adjusted(self, adjusted: Sequence[float]) -> Case:
+        """Return the case decided by adjusted p-values, which may leave it undecided but never turn it round."""
+        comparisons = tuple(replace(c, adjusted=p) for c, p in zip(self.comparisons, adjusted, strict=True))
+        holds, detail = self.decision([c.exceeds for c in comparisons])
+        if holds is not self.alone:  # a fall that is no longer certain does not make a rise of the whole
+            holds, detail = None, ""
+        return replace(self, comparisons=comparisons, holds=holds, detail=detail)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; what could not be computed as None."""
+        return {
+            "condition": self.condition,
+            "rule": self.rule,
+            "measured": _finite(self.measured._asdict()),
+            "holds": self.holds,
+            "outcome": self.word,
+            "detail": self.detail,
+            "in_papers_figure": self.papers,
+            "outcome_by_its_own_interval": self._word(self.alone) if self.comparisons else self.word,
+            "comparisons": [comparison.to_dict() for comparison in self.comparisons],
+            "shown_under": self.shown_under,
+        }
+
+    def _word(self, holds: bool | None) -> str:
+        held = "consistent with it" if self.universal else "holds"
+        return {True: held, False: "does not hold", None: "undecided"}[holds]
+
+
+def compared(
+    condition: str,
+    rule: str,
+    comparisons: Sequence[Comparison],
+    decision: Decision,
+    *,
+    papers: bool = False,
+    universal: bool = False,
+) -> Case:
+    """Return a case that comparisons decide; the last of them is the one to be shown."""
+    holds, detail = decision([comparison.alone for comparison in comparisons])
+    return Case(
+        condition,
+        rule,
+        comparisons[-1].measured,
+        holds,
+        papers,
+        universal,
+        tuple(comparisons),
+        decision,
+        holds,
+        detail,
+    )
 
 
 @dataclass(frozen=True)
@@ -60,17 +225,45 @@ class Claim:
         What is claimed.
     cases : tuple of Case
         Where it was put to the test.
+    note : str
+        What a reader of the cases should know.
     """
 
     name: str
     source: str
     statement: str
     cases: tuple[Case, ...]
+    note: str = ""
 
     @property
     def ours(self) -> bool:
         """Whether the statement is our own, not the paper's."""
         return self.source == "ours"
+
+    @property
+    def universal(self) -> bool:
+        """Whether it speaks of every learner, so that measurements can only be consistent with it."""
+        return any(case.universal for case in self.cases)
+
+    @property
+    def parts(self) -> dict[str, Claim]:
+        """The claim with its cases in the paper's figure, and with those elsewhere, as far as there are any."""
+        split = {
+            where: replace(self, cases=tuple(case for case in self.cases if case.papers is papers))
+            for where, papers in ((IN_THE_FIGURE, True), (ELSEWHERE, False))
+        }
+        return {where: part for where, part in split.items() if part.cases}
+
+    @property
+    def shown(self) -> tuple[Case, ...]:
+        """The cases to be shown with it: not those that are shown under another claim."""
+        return tuple(case for case in self.cases if not case.shown_under)
+
+    @property
+    def shown_elsewhere(self) -> dict[str, int]:
+        """How many of its cases are shown under which other claims, by their names."""
+        names = [case.shown_under for case in self.cases if case.shown_under]
+        return {name: names.count(name) for name in dict.fromkeys(names)}
 
     def count(self, outcome: bool | None) -> int:
         """Return the number of cases with an outcome: it holds (True), it does not (False), undecided (None)."""
@@ -81,8 +274,8 @@ class Claim:
         """Holds, does not hold, undecided, or under which conditions it holds."""
         if len({case.holds for case in self.cases}) == 1:
             return self.cases[0].word
-        held = f"holds under {self._listed(True)}" if self.count(True) else "does not hold"
-        return f"{held}; undecided under {self._listed(None)}" if self.count(None) else held
+        held = f"{self._held} {self._listed(True)}" if self.count(True) else "does not hold"
+        return f"{held}; undecided {self._listed(None)}" if self.count(None) else held
 
     @property
     def short_verdict(self) -> str:
@@ -90,29 +283,38 @@ class Claim:
         if len({case.holds for case in self.cases}) == 1:
             return self.cases[0].word
         outcome = self.count(True) > 0
-        word = "holds" if outcome else "does not hold"
+        word = self._held if outcome else "does not hold"
         undecided = f", {self.count(None)} undecided" if self.count(None) else ""
         return f"{word} in {self.count(outcome)} of {len(self.cases)} cases{undecided}"
 
+    @property
+    def _held(self) -> str:
+        return "consistent with it" if self.universal else "holds"
+
     def _listed(self, outcome: bool | None) -> str:
-        return "; ".join(case.condition for case in self.cases if case.holds is outcome)
+        """Return the conditions with an outcome; a horizon that all of them share is named once."""
+        found = [case.condition for case in self.cases if case.holds is outcome]
+        horizons = {condition.rpartition(_HORIZON)[2] for condition in found}
+        if len(found) > 1 and len(horizons) == 1 and all(_HORIZON in condition for condition in found):
+            shared = f"at T = {horizons.pop()} "
+            return f"{shared}under " + "; ".join(condition.rpartition(_HORIZON)[0] for condition in found)
+        return "under " + "; ".join(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data; what could not be computed as None."""
-        cases = [
-            {**asdict(case), "measured": _finite(case.measured._asdict()), "outcome": case.word} for case in self.cases
-        ]
         return {
             "name": self.name,
             "source": self.source,
             "statement": self.statement,
             "verdict": self.verdict,
-            "cases": cases,
+            "verdicts": {where: part.verdict for where, part in self.parts.items()},
+            "note": self.note,
+            "cases": [case.to_dict() for case in self.cases],
         }
 
 
-def _finite(numbers: dict[str, float]) -> dict[str, float | None]:
-    return {key: value if math.isfinite(value) else None for key, value in numbers.items()}
+def _finite(numbers: dict[str, float | None]) -> dict[str, float | None]:
+    return {key: value if value is not None and math.isfinite(value) else None for key, value in numbers.items()}
 
 
 def above(interval: Interval, threshold: float) -> bool | None:
@@ -122,27 +324,116 @@ def above(interval: Interval, threshold: float) -> bool | None:
     return False if interval.high < threshold else None
 
 
-def below(interval: Interval, threshold: float) -> bool | None:
-    """Decide whether a measured quantity lies below a threshold: None if its interval contains the threshold."""
-    exceeds = above(interval, threshold)
-    return None if exceeds is None else not exceeds
+def shown_once(claims: Sequence[Claim]) -> list[Claim]:
+    """Return the claims with every measurement shown under the first claim that it decides, and only there."""
+    first: dict[tuple[str, str], str] = {}
+    marked = []
+    for claim in claims:
+        cases = []
+        for case in claim.cases:
+            owner = first.setdefault(case.key, claim.name)
+            cases.append(case if owner == claim.name else replace(case, shown_under=owner))
+        marked.append(replace(claim, cases=tuple(cases)))
+    return marked
 
 
-def pays_more(condition: str, result: SimulationResult, other: str, than: str, times: float = 1.0) -> Case:
+def adjusted(claims: Sequence[Claim]) -> list[Claim]:
+    """Return the claims decided anew, with all comparisons of all of them considered together (Holm).
+
+    The family is every comparison in which chance plays a part, decided or not: to take only those decided would be to
+    choose the family by its outcome. One that decides several claims counts once.
+    """
+    cases = {case.key: case for claim in claims for case in claim.cases}
+    p_values = {
+        (key, position): comparison.p_value
+        for key, case in cases.items()
+        for position, comparison in enumerate(case.comparisons)
+    }
+    found = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+
+    def decided(case: Case) -> Case:
+        if not case.comparisons:
+            return case
+        return case.adjusted([found[case.key, position] for position in range(len(case.comparisons))])
+
+    return [replace(claim, cases=tuple(decided(case) for case in claim.cases)) for claim in claims]
+
+
+@dataclass(frozen=True)
+class Multiplicity:
+    """How many comparisons a report makes, and what considering them together changes.
+
+    Attributes
+    ----------
+    comparisons : int
+        With chance in them; those that decide several statements count once.
+    cases : int
+        That they decide, or not.
+    decided_alone : int
+        Cases that would be decided if each comparison were the only one.
+    decided : int
+        Cases that are decided.
+    """
+
+    comparisons: int
+    cases: int
+    decided_alone: int
+    decided: int
+
+    @classmethod
+    def of(cls, claims: Sequence[Claim]) -> Multiplicity:
+        """Count."""
+        cases = [case for case in {c.key: c for claim in claims for c in claim.cases}.values() if case.comparisons]
+        return cls(
+            sum(not math.isnan(c.p_value) for case in cases for c in case.comparisons),
+            len(cases),
+            sum(case.alone is not None for case in cases),
+            sum(case.holds is not None for case in cases),
+        )
+
+    def __str__(self) -> str:
+        fall = self.decided_alone - self.decided
+        return (
+            f"{self.comparisons:,} comparisons have chance in them. They are judged together, after Holm, so that the "
+            f"chance of even one wrong decision in the whole report is at most {LEVEL:.0%}".replace("%", " %")
+            + f". {self.decided} of {self.cases} cases are decided; with each judged by its own 95 % interval it would "
+            f"be {self.decided_alone}, so {fall or 'none'} {'falls' if fall == 1 else 'fall'}"
+            + (", marked where they stand." if fall else ".")
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "method": "Holm",
+            "level": LEVEL,
+            "comparisons": self.comparisons,
+            "cases": self.cases,
+            "decided_by_their_own_intervals": self.decided_alone,
+            "decided": self.decided,
+        }
+
+
+def pays_more(
+    condition: str, result: SimulationResult, other: str, than: str, times: float = 1.0, papers: bool = False
+) -> Case:
     """Decide whether one learner's regret at the horizon is more than so many times another's."""
     ratio = result.ratio(other, than)
     rule = f"regret of {other} over {than}: paired 95 % interval above {times:g}"
-    return Case(_at_the_horizon(condition, result), rule, ratio, above(ratio, times))
+    comparison = of_ratio("", ratio, len(result.replications), times)
+    return compared(_at_the_horizon(condition, result), rule, [comparison], must_exceed, papers=papers)
 
 
-def grows_less(condition: str, result: SimulationResult, learner: str, exponent: float, shown: str) -> Case:
+def grows_less(
+    condition: str, result: SimulationResult, learner: str, exponent: float, shown: str, papers: bool = False
+) -> Case:
     """Decide whether a learner's regret grows more slowly than T to some exponent: its slope in the last decade."""
     slope = _last_slope(result, learner)
     rule = f"{_slope_in_words(result, learner)}: 95 % interval below {shown}"
-    return Case(_at_the_horizon(condition, result), rule, slope, below(slope, exponent))
+    comparison = of_slope("", slope, len(result.replications), exponent)
+    return compared(_at_the_horizon(condition, result), rule, [comparison], must_stay_below, papers=papers)
 
 
-def grows_like(condition: str, result: SimulationResult, learner: str, bound: UpperBound) -> Case:
+def grows_like(condition: str, result: SimulationResult, learner: str, bound: UpperBound, papers: bool = False) -> Case:
     """Decide whether a learner's regret grows more slowly than a bound, its logarithms included, in the last decade.
 
     A steeper slope alone does not contradict an O(·): it may be that of the first rounds. With a regret that has passed
@@ -152,19 +443,26 @@ def grows_like(condition: str, result: SimulationResult, learner: str, bound: Up
     early, late = result.horizon // 10, result.horizon
     limits = bound.at([early, late])
     allowed = float(np.log(limits[1] / limits[0]) / np.log(late / early))
-    holds = below(slope, allowed)
-    if holds is False and result.at(learner).mean() <= limits[1]:
-        holds = None
+    within = bool(result.at(learner).mean() <= limits[1])
+
+    def decide(outcomes: Outcomes) -> tuple[bool | None, str]:
+        holds, _ = must_stay_below(outcomes)
+        return (None, "") if holds is False and within else (holds, "")
+
     rule = (
         f"{_slope_in_words(result, learner)}: 95 % interval below {allowed:.3f}, the bound's own slope there; "
         f"if above, undecided while regret is below the bound with constant 1, {limits[1]:,.0f}"
     )
-    return Case(_at_the_horizon(condition, result), rule, slope, holds)
+    comparison = of_slope("", slope, len(result.replications), allowed)
+    return compared(_at_the_horizon(condition, result), rule, [comparison], decide, papers=papers)
+
+
+_HORIZON = ", T = "
 
 
 def _at_the_horizon(condition: str, result: SimulationResult) -> str:
     """Return a condition with its horizon, on which a ratio or a slope may depend as much as on all else."""
-    return f"{condition}, T = {result.horizon:,}"
+    return f"{condition}{_HORIZON}{result.horizon:,}"
 
 
 def _last_slope(result: SimulationResult, learner: str) -> Interval:
@@ -175,20 +473,86 @@ def _slope_in_words(result: SimulationResult, learner: str) -> str:
     return f"log-log slope of {learner}, T = {result.horizon // 10:,} to {result.horizon:,}"
 
 
-def trend(regret: F64, levels: Sequence[float]) -> Interval:
-    """Return the change of regret per unit of a level, relative to its mean, with the 95 % interval.
+def rises(
+    condition: str,
+    rule: str,
+    levels: Sequence[str],
+    between: Callable[[int, int], Comparison],
+    turning: int | None = None,
+) -> Case:
+    """Decide whether a quantity rises from level to level, by comparisons in their order.
+
+    It rises if it is higher at the last level than at the first and no step to the next level falls. It does not if a
+    step falls, or one of the two halves of the range, or the whole of it. Nothing is decided if neither can be said.
 
     Parameters
     ----------
-    regret : array [level, replication]
-        Paired: replication r had the same draws at every level.
-    levels : sequence of float
-        For each, a least-squares line in the level is fitted in every replication.
+    condition, rule : str
+        Of the case.
+    levels : sequence of str
+        In their order, as they are to be written.
+    between : callable
+        Compares the levels of two positions, the later with the earlier: the quantity rises where it exceeds.
+    turning : int, optional
+        The position of a level inside the range: then each half of the range, up to it and from it on, is compared too,
+        since several small steps down may be clear together only.
     """
-    x = np.asarray(levels) - np.mean(levels)
-    slopes = x @ regret / (x @ x)
-    means = regret.mean(axis=0)
-    relative = float(slopes.mean() / means.mean())
-    relative = 0.0 if abs(relative) < _ROUNDING else relative
-    width = float(half_width((slopes - relative * means) / means.mean())) if regret.shape[1] > 1 else 0.0
-    return Interval(relative, relative - width, relative + width)
+    last = len(levels) - 1
+    spans = [(k, k + 1) for k in range(last)] if last > 1 else []
+    if turning is not None:
+        spans += [span for span in ((0, turning), (turning, last)) if span not in spans and span != (0, last)]
+    spans.append((0, last))
+    comparisons = [replace(between(a, b), what=f"{levels[a]} to {levels[b]}") for a, b in spans]
+
+    def decide(outcomes: Outcomes) -> tuple[bool | None, str]:
+        down = [span for span, up in zip(spans, outcomes, strict=True) if up is False]
+        if not down:
+            return outcomes[-1], ""
+        ups = [span for span, up in zip(spans, outcomes, strict=True) if up]
+        return False, turns(levels, down, ups)
+
+    return compared(condition, rule, comparisons, decide)
+
+
+def turns(levels: Sequence[str], down: Sequence[tuple[int, int]], up: Sequence[tuple[int, int]]) -> str:
+    """Return in words between which levels a quantity falls and, if it does, rises: neighbouring spans joined."""
+    falls, rises_ = (_joined(levels, spans) for spans in (down, up))
+    return f"falls {falls}" + (f", rises {rises_}" if rises_ else "")
+
+
+def _joined(levels: Sequence[str], spans: Sequence[tuple[int, int]]) -> str:
+    covered = sorted({step for a, b in _narrowest(spans) for step in range(a, b)})
+    runs: list[list[int]] = []
+    for step in covered:
+        if runs and runs[-1][1] == step:
+            runs[-1][1] = step + 1
+        else:
+            runs.append([step, step + 1])
+    return " and ".join(f"from {levels[a]} to {levels[b]}" for a, b in runs)
+
+
+def _narrowest(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Leave out those spans that contain another one, which says the same more exactly."""
+    return [
+        one for one in spans if not any(other != one and one[0] <= other[0] and other[1] <= one[1] for other in spans)
+    ]
+
+
+def between_regrets(regret: F64, levels_apart: tuple[int, int]) -> Comparison:
+    """Compare regret [level, replication] at two levels, paired: replication r had the same draws at every level."""
+    earlier, later = levels_apart
+    return of_ratio("", paired_ratio(regret[later], regret[earlier]), regret.shape[1])
+
+
+def rises_exactly(condition: str, rule: str, values: Sequence[float]) -> Case:
+    """Decide whether a quantity without chance rises over its levels: nowhere falls, and is higher at the end."""
+    array = np.asarray(values)
+    ratio = float(array[-1] / array[0])
+    falls = bool((np.diff(array) < -_ROUNDING * np.abs(array[:-1])).any())
+    ratio = 1.0 if abs(ratio - 1) < _ROUNDING else ratio
+    return Case(condition, rule, exact(ratio), not falls and ratio > 1)
+
+
+def exact(value: float) -> Interval:
+    """Return a value that was computed, not measured."""
+    return Interval(value, value, value)

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from covbandit.problem import Problem
-from covbandit.reproduction.claims import Claim
-from covbandit.reproduction.experiments import CORRELATIONS, SWEPT, Experiments, Sweep
-from covbandit.reproduction.panels import MIN_WEIGHT, PAPERS_RHO, SETTINGS, Instance, Panel
+from covbandit.reproduction.claims import ELSEWHERE, IN_THE_FIGURE, Claim, Multiplicity
+from covbandit.reproduction.experiments import (
+    CORRELATIONS,
+    DIMENSION_SETTINGS,
+    DIMENSIONS,
+    FULL,
+    SWEPT,
+    Dimensions,
+    Experiments,
+    Scale,
+    Sweep,
+)
+from covbandit.reproduction.panels import MIN_WEIGHT, PAPERS_RHO, SETTINGS, Instance, Panel, Setting
 from covbandit.reproduction.remarks import bound_at_correlations
 from covbandit.reproduction.theorems import bound_of
 from covbandit.simulation import SimulationResult
-from covbandit.simulation.statistics import visible_width
-from covbandit.tables import Table, as_text
+from covbandit.simulation.statistics import plus_minus, visible_width
+from covbandit.tables import Table
 from covbandit.theory import coverage
 
 _FEEDBACK = {"fi": "all", "sb": "chosen", "fb": "total"}
 _COVERAGE_REPLICATIONS = 500
+QUANTILES = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,15 @@ class SweepSection:
 
 
 @dataclass(frozen=True)
+class DimensionSection:
+    """One sweep over the number of options."""
+
+    dimensions: Dimensions
+    table: Table
+    svg: str = ""
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything that a report says."""
 
@@ -81,6 +101,8 @@ class Report:
     instances: list[InstanceSection]
     radii: list[Table]
     results: dict[str, dict[str, str | int]]
+    dimensions: list[DimensionSection] = field(default_factory=list)
+    horizons: str = ""
 
     @property
     def papers_claims(self) -> list[Claim]:
@@ -93,31 +115,75 @@ class Report:
         return [claim for claim in self.claims if claim.ours]
 
     @property
+    def multiplicity(self) -> Multiplicity:
+        """How many comparisons there are, and what considering them together changes."""
+        return Multiplicity.of(self.claims)
+
+    def statement_of(self, name: str) -> str:
+        """Return what the claim of a name says."""
+        return next(claim.statement for claim in self.claims if claim.name == name)
+
+    @property
     def in_short(self) -> str:
-        """How many of the paper's statements hold, in a sentence."""
-        claims = self.papers_claims
-        contradicted = [claim for claim in claims if claim.count(False)]
-        partly = sum(claim.count(True) > 0 for claim in contradicted)
-        others = [claim for claim in claims if not claim.count(False)]
-        whole = sum(not claim.count(None) for claim in others)
-        undecided = sum(not claim.count(True) for claim in others)
-        return (
-            f"{len(claims)} statements of the paper: {whole} held in every case, "
-            f"{len(others) - whole - undecided} in every case that could be decided, {partly} in some cases only, "
-            f"{len(contradicted) - partly} in none; {undecided} could not be decided at all."
-        )
+        """How many of the paper's statements hold, in the paper's own figure and elsewhere."""
+        places = {IN_THE_FIGURE: "In the paper's own figure", ELSEWHERE: "Elsewhere"}
+        sentences = [f"{len(self.papers_claims)} statements of the paper."]
+        for where, begin in places.items():
+            parts = [claim.parts[where] for claim in self.papers_claims if where in claim.parts]
+            if parts:
+                sentences.append(f"{begin}, of {len(parts)} put to the test: {_tally(parts)}.")
+        return " ".join(sentences)
+
+
+def _tally(claims: list[Claim]) -> str:
+    """Return how many statements hold, in every case or in some, in words."""
+    contradicted = [claim for claim in claims if claim.count(False)]
+    others = [claim for claim in claims if not claim.count(False) and not claim.universal]
+    universal = [claim for claim in claims if not claim.count(False) and claim.universal]
+    partly = sum(claim.count(True) > 0 for claim in contradicted)
+    whole = sum(not claim.count(None) for claim in others)
+    undecided = sum(not claim.count(True) for claim in others)
+    counts = [
+        (whole, "held in every case"),
+        (len(others) - whole - undecided, "in every case that could be decided"),
+        (partly, "in some cases only"),
+        (len(contradicted) - partly, "in none"),
+        (undecided, "could not be decided at all"),
+    ]
+    if universal:
+        counts.append((len(universal), "speak of every learner and are consistent with what was measured"))
+    return ", ".join(f"{count} {what}" for count, what in counts)
 
 
 def panel_section(panel: Panel, result: SimulationResult, svg: str) -> PanelSection:
     """Return a panel's tables."""
     return PanelSection(
         panel,
-        result.summary(),
+        _summary(result),
         _ratios(result),
         result.slopes(),
         _against_bound(panel, result),
         _parameters(result),
         svg,
+    )
+
+
+def _summary(result: SimulationResult) -> Table:
+    """Return what each learner paid: the mean, and quantiles over replications, which show how skewed it is."""
+    slopes = {name: float("nan") for name in result.learners}
+    if result.decades():
+        early, late = result.decades()[0]
+        slopes = {name: result.slope(name, early, late).estimate for name in result.learners}
+    rows: list[list[object]] = []
+    for name in result.learners:
+        values = result.at(name)
+        spread = [float(q) for q in np.quantile(values, QUANTILES)]
+        rows.append([name, plus_minus(float(values.mean()), visible_width(values)), *spread, round(slopes[name], 3)])
+    return Table(
+        ["learner", "mean regret ± 95 %", *(f"{q:.0%}".replace("%", " %") for q in QUANTILES), "log-log slope"],
+        rows,
+        f"Regret after {result.horizon:,} rounds, {len(result.replications)} replications: mean, and quantiles over "
+        "replications",
     )
 
 
@@ -143,6 +209,8 @@ def _parameters(result: SimulationResult) -> Table:
 
 
 def _in_words(value: object) -> str:
+    if isinstance(value, dict):  # a matrix, which the report shows among the instances
+        return "that of the instance"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -167,12 +235,57 @@ def sweep_section(sweep: Sweep, results: Mapping[str, SimulationResult], svg: st
         cells: list[object] = [correlation]
         for learner in SWEPT[sweep.setting]:
             values = result.at(learner)
-            cells.append(f"{as_text(float(values.mean()))} ± {as_text(visible_width(values))}")
+            cells.append(plus_minus(float(values.mean()), visible_width(values)))
         rows.append([*cells, float(limit)])
     count = len(results[sweep.point(0.0)].replications)
     title = f"{sweep.title.replace('$', '')}: regret after {horizon:,} rounds, {count} replications, ± 95 %"
     columns = ["correlation", *SWEPT[sweep.setting], "bound, constant 1"]
     return SweepSection(sweep, Table(columns, rows, title, align_right=True), svg)
+
+
+def dimension_section(dimensions: Dimensions, results: Mapping[str, SimulationResult], svg: str) -> DimensionSection:
+    """Return the table of a sweep over the number of options: regret and bound in both settings."""
+    first = results[dimensions.point("fi", DIMENSIONS[0])]
+    rows = []
+    for d in DIMENSIONS:
+        cells: list[object] = [d]
+        for setting in DIMENSION_SETTINGS:
+            values = results[dimensions.point(setting, d)].at(dimensions.learner(setting))
+            bound = bound_of(setting, dimensions.problem(setting, d))
+            cells += [plus_minus(float(values.mean()), visible_width(values)), float(bound.at(first.horizon))]
+        rows.append(cells)
+    title = (
+        f"{dimensions.title.replace('$', '')}: regret after {first.horizon:,} rounds, {len(first.replications)} "
+        "replications, ± 95 %"
+    )
+    columns = ["d"]
+    for setting in DIMENSION_SETTINGS:
+        columns += [f"{dimensions.learner(setting)}, {SETTINGS[setting].lower()}", "bound, constant 1"]
+    return DimensionSection(dimensions, Table(columns, rows, title, align_right=True), svg)
+
+
+def horizons_in_words(scale: Scale) -> str:
+    """Say how long each setting was played, and what a longer run would change."""
+
+    def played(one: Scale) -> str:
+        rounds = [f"{one.horizons[setting]:,} {'rounds ' if setting == 'fi' else ''}{name}" for setting, name in named]
+        share = "" if one.other_share == 1 else f" ({one.other_share * one.horizons['sb']:,.0f} at the other ρ)"
+        rounds[1] += share
+        return ", ".join(rounds)
+
+    named: tuple[tuple[Setting, str], ...] = (
+        ("fi", "with full information"),
+        ("sb", "with semi-bandit feedback"),
+        ("fb", "with full-bandit feedback"),
+    )
+    text = f"Each setting has its own horizon: {played(scale)}. Sweeps are shorter."
+    if scale.horizons == FULL.horizons:
+        return text
+    return (
+        f"{text} After so few rounds the semi-bandit learners, whose radii are wide, are still at their beginnings, "
+        f"and so are the verdicts on them. --full plays {played(FULL)}; a verdict on a ratio or a slope may be another "
+        "there."
+    )
 
 
 def instance_section(instance: Instance) -> InstanceSection:

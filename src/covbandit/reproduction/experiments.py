@@ -1,14 +1,21 @@
-"""All that a reproduction runs: the panels, the sweeps over the correlation, the hard instances of the lower bounds."""
+"""All that a reproduction runs.
+
+The panels, the sweeps over the correlation and over the number of options, the hard instances of the lower bounds, and
+the instances without risk aversion.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import sqrt
+
+import numpy as np
 
 from covbandit import problems
 from covbandit.data import Returns
 from covbandit.errors import InvalidInput
-from covbandit.learners import MCUCB, FixedWeights, Learner, MCEmpirical, PairUCB, ShrunkEmpirical
+from covbandit.learners import MCUCB, FixedWeights, Learner, LinearFI, MCEmpirical, PairUCB, ShrunkEmpirical
 from covbandit.problem import Problem
 from covbandit.problem_distribution import ProblemDistribution
 from covbandit.reproduction.panels import (
@@ -47,6 +54,15 @@ SWEPT: dict[Setting, tuple[str, ...]] = {
 }
 """Who plays in the sweeps: the learner of the remark, ours, and the baseline."""
 
+DIMENSIONS = (2, 3, 4, 6)
+"""Numbers of options of the sweep over d."""
+
+DIMENSION_SETTINGS: tuple[Setting, ...] = ("fi", "sb")
+"""Whose dependence on d Remark 3 compares."""
+
+GAPS = (0.2, 0.4, 0.8)
+"""Differences between the best mean and the others, of the instances at ρ = 0 with a gap that does not change."""
+
 _HARD_OPTIONS = 5
 _HARD_MIN_WEIGHT = 0.4
 _LEAST_HARD_HORIZON = 50
@@ -61,7 +77,7 @@ class Scale:
     horizons : dict
         Rounds of the panels, by setting.
     replications : int
-        Of the panels and hard instances; the sweeps take two fifths of them.
+        Of the panels and hard instances; the sweeps take three fifths of them.
     other_share : float
         Semi-bandit panels at the other ρ, which are slow and settle early, play this share of the rounds.
     """
@@ -78,12 +94,17 @@ class Scale:
     @property
     def sweep_replications(self) -> int:
         """Replications of each point of a sweep."""
-        return max(2, self.replications * 2 // 5)
+        return max(2, self.replications * 3 // 5)
 
     def sweep_horizon(self, setting: Setting) -> int:
         """Return the rounds of each point of a sweep."""
         share = {"fi": 0.1, "sb": 0.4, "fb": 0.1}[setting]
         return max(20, round(share * self.horizons[setting]))
+
+    @property
+    def dimension_horizon(self) -> int:
+        """The rounds of each point of the sweep over d: as many with full information as with semi-bandit feedback."""
+        return self.sweep_horizon("sb")
 
     def hard_horizons(self, setting: Setting) -> list[int]:
         """Return the horizons at which the hard instances are played: three decades if there are as many."""
@@ -135,6 +156,103 @@ class Sweep:
                 seed,
             )
             tasks.append(Task(self.point(correlation), plan, scale.sweep_replications, self.name))
+        return tasks
+
+
+@dataclass(frozen=True)
+class Dimensions:
+    """The synthetic instance with other numbers of options, in the two settings that Remark 3 compares."""
+
+    risk_aversion: float
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        return "dimension" if self.risk_aversion == PAPERS_RHO["sb"] else f"dimension-rho{self.risk_aversion:g}"
+
+    @property
+    def title(self) -> str:
+        """As above the figure."""
+        return f"Number of options, $ρ={self.risk_aversion:g}$"
+
+    def point(self, setting: Setting, d: int) -> str:
+        """Return the name of the simulation in one setting with d options."""
+        return f"{self.name}-{setting}-d{d}"
+
+    def problem(self, setting: Setting, d: int) -> Problem:
+        """Return the synthetic instance with d options: one is better by .1, every covariance is -.05."""
+        return synthetic_with(d, 0.1, self.risk_aversion, MIN_WEIGHT if setting == "sb" else None)
+
+    def learner(self, setting: Setting) -> str:
+        """Return who plays in a setting."""
+        return {"fi": "MC-Empirical", "sb": "MC-UCB", "fb": "MC-ETE"}[setting]
+
+    def tasks(self, scale: Scale, seed: int) -> list[Task]:
+        """Return the simulations, one per setting and number of options."""
+        tasks = []
+        for setting in DIMENSION_SETTINGS:
+            for d in DIMENSIONS:
+                problem = self.problem(setting, d)
+                name = self.learner(setting)
+                learners = LEARNERS[setting](problem)
+                plan = as_plan(problem, {name: learners[name], EQUAL: learners[EQUAL]}, scale.dimension_horizon, seed)
+                tasks.append(Task(self.point(setting, d), plan, scale.sweep_replications, self.name))
+        return tasks
+
+
+def synthetic_with(d: int, gap: float, risk_aversion: float, min_weight: float | None = None) -> Problem:
+    """Return the paper's synthetic instance with d options and another gap between the best mean and the others."""
+    mean, covariance = np.full(d, 0.2), np.full((d, d), -0.05)
+    mean[1] += gap
+    np.fill_diagonal(covariance, 1.0)
+    return Problem(
+        mean=mean,
+        covariance=covariance,
+        risk_aversion=risk_aversion,
+        min_weight=min_weight,
+        name=f"synthetic, {d} options, gap {gap:g}",
+    )
+
+
+@dataclass(frozen=True)
+class NoRisk:
+    """The synthetic instance at ρ = 0, with gaps that shrink with the horizon and with gaps that do not (Remark 1)."""
+
+    name = "fi-no-risk"
+
+    def shrinking(self, horizon: int) -> Problem:
+        """Return the instance whose gap is √(Σmax / T)."""
+        return synthetic_with(5, 1 / sqrt(horizon), 0.0)
+
+    def constant(self, gap: float) -> Problem:
+        """Return the instance with a given gap."""
+        return synthetic_with(5, gap, 0.0)
+
+    def shrinking_point(self, horizon: int) -> str:
+        """Return the name of the simulation whose gap shrinks with this horizon."""
+        return f"{self.name}-T{horizon}"
+
+    def constant_point(self, gap: float) -> str:
+        """Return the name of the simulation with a given gap."""
+        return f"{self.name}-gap{gap:g}"
+
+    def horizons(self, results: Results) -> list[int]:
+        """Return the horizons at which the gap shrinks, of those played."""
+        prefix = f"{self.name}-T"
+        return sorted(int(name.removeprefix(prefix)) for name in results if name.startswith(prefix))
+
+    def tasks(self, scale: Scale, seed: int) -> list[Task]:
+        """Return the simulations, one per horizon and one per gap."""
+        played = [(self.shrinking_point(h), self.shrinking(h), h) for h in scale.hard_horizons("fi")]
+        horizon = scale.sweep_horizon("fi")
+        played += [(self.constant_point(gap), self.constant(gap), horizon) for gap in GAPS]
+        tasks = []
+        for point, problem, horizon in played:
+            learners: dict[str, Learner] = {
+                "MC-Empirical": MCEmpirical(n_options=5, risk_aversion=0.0),
+                "LinearFI": LinearFI(n_options=5),
+            }
+            tasks.append(Task(point, as_plan(problem, learners, horizon, seed), scale.replications, self.name))
         return tasks
 
 
@@ -197,23 +315,24 @@ class Experiments:
     panels: list[Panel]
     sweeps: list[Sweep]
     hard: list[HardInstances]
+    dimensions: list[Dimensions] = field(default_factory=list)
+    no_risk: list[NoRisk] = field(default_factory=list)
+
+    @property
+    def several(self) -> list[Sweep | Dimensions | HardInstances | NoRisk]:
+        """Those that consist of several simulations, in the order in which they run."""
+        return [*self.sweeps, *self.dimensions, *self.hard, *self.no_risk]
 
     @property
     def names(self) -> list[str]:
         """All names, in the order in which they run."""
-        return [
-            *(panel.name for panel in self.panels),
-            *(sweep.name for sweep in self.sweeps),
-            *(hard.name for hard in self.hard),
-        ]
+        return [*(panel.name for panel in self.panels), *(one.name for one in self.several)]
 
     def tasks(self, scale: Scale, seed: int) -> list[Task]:
         """Return every simulation."""
         tasks = [panel_task(panel, scale, seed) for panel in self.panels]
-        for sweep in self.sweeps:
-            tasks += sweep.tasks(scale, seed)
-        for hard in self.hard:
-            tasks += hard.tasks(scale, seed)
+        for one in self.several:
+            tasks += one.tasks(scale, seed)
         return tasks
 
     def played(self, setting: Setting, results: Results) -> Iterator[tuple[Panel, SimulationResult]]:
@@ -243,6 +362,8 @@ def experiments_named(names: Sequence[str] = (), returns: Returns | None = None)
         all_panels((SYNTHETIC, ETF if returns is None else instance_of(returns))),
         [Sweep(setting, rho) for rho in (0.1, 10.0) for setting in SETTINGS],
         [HardInstances("fi"), HardInstances("sb")],
+        [Dimensions(rho) for rho in (0.1, 10.0)],
+        [NoRisk()],
     )
     if not names:
         return everything
@@ -253,11 +374,13 @@ def experiments_named(names: Sequence[str] = (), returns: Returns | None = None)
         [panel for panel in everything.panels if panel.name in wanted],
         [sweep for sweep in everything.sweeps if sweep.name in wanted],
         [hard for hard in everything.hard if hard.name in wanted],
+        [dimensions for dimensions in everything.dimensions if dimensions.name in wanted],
+        [no_risk for no_risk in everything.no_risk if no_risk.name in wanted],
     )
 
 
 def _meant_by(name: str, everything: Experiments) -> set[str]:
-    with_rho: list[Panel | Sweep] = [*everything.panels, *everything.sweeps]
+    with_rho: list[Panel | Sweep | Dimensions] = [*everything.panels, *everything.sweeps, *everything.dimensions]
     explicit = {f"{e.name}-rho{e.risk_aversion:g}": e.name for e in with_rho if "-rho" not in e.name}
     if name in everything.names or name in explicit:
         return {explicit.get(name, name)}

@@ -1,4 +1,4 @@
-"""The figures of a reproduction: the paper's own layout, one figure per panel, and the sweeps over the correlation."""
+"""The figures of a reproduction: the paper's own layout, one figure per panel, and the sweeps."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covbandit.reproduction.experiments import CORRELATIONS, SWEPT, Sweep
+from covbandit.reproduction.experiments import (
+    CORRELATIONS,
+    DIMENSION_SETTINGS,
+    DIMENSIONS,
+    SWEPT,
+    Dimensions,
+    Sweep,
+)
 from covbandit.reproduction.panels import Panel, role
 from covbandit.reproduction.remarks import bound_at_correlations
+from covbandit.reproduction.theorems import bound_of
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.plotting import COLOURS, GRID, MARKERS, MUTED, Style, plot_regret, save_figure
 from covbandit.simulation.statistics import half_width
@@ -63,12 +71,13 @@ def _draw_together(drawings: Sequence[Drawing], processes: int) -> list[str]:
 
 
 def styles_of(result: SimulationResult) -> dict[str, Style]:
-    """Return solid lines for the paper's learners, dashed ones for ours, grey dots for the baseline."""
+    """Return solid lines for the paper's learners, dashed ones for ours, grey for who knows Σ* and for the baseline."""
     styles = {}
     for k, name in enumerate(result.learners):
         styles[name] = {
             "paper": Style(COLOURS[k % len(COLOURS)], "-", MARKERS[k % len(MARKERS)]),
             "ours": Style(_OURS, (0, (4, 1.5)), "*"),
+            "known": Style(_INK, (0, (6, 1.5, 1, 1.5)), ""),
             "baseline": Style(MUTED, (0, (1, 1.5)), ""),
         }[role(name)]
     return styles
@@ -129,6 +138,29 @@ def draw_sweep(sweep: Sweep, results: Mapping[str, SimulationResult], ax: Axes) 
     _finish(ax)
 
 
+def draw_dimensions(dimensions: Dimensions, results: Mapping[str, SimulationResult], ax: Axes) -> None:
+    """Draw regret at the horizon against the number of options in both settings, with the bounds scaled to them."""
+    for k, setting in enumerate(DIMENSION_SETTINGS):
+        name = dimensions.learner(setting)
+        points = [results[dimensions.point(setting, d)] for d in DIMENSIONS]
+        values = np.array([result.at(name) for result in points])
+        mean, width = values.mean(axis=1), half_width(values, axis=1)
+        horizon = points[0].horizon
+        bound = np.array([float(bound_of(setting, dimensions.problem(setting, d)).at(horizon)) for d in DIMENSIONS])
+        style: dict[str, Any] = {"color": COLOURS[k], "linewidth": 1.6}
+        ax.errorbar(DIMENSIONS, mean, np.minimum(width, 0.95 * mean), marker=MARKERS[k], capsize=2, label=name, **style)
+        label = f"bound of {name}, scaled to meet at {DIMENSIONS[0]}"
+        ax.plot(DIMENSIONS, bound * mean[0] / bound[0], linestyle=":", label=label, **style)
+    ax.set_yscale("log")
+    ax.set_xticks(DIMENSIONS)
+    ax.set_xlabel("number of options d")
+    ax.set_ylabel(f"regret after {horizon:,} rounds")
+    ax.set_title(dimensions.title)
+    ax.grid(True, which="major", color=GRID, linewidth=0.6)
+    ax.set_axisbelow(True)
+    _finish(ax)
+
+
 def _finish(ax: Axes) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -169,6 +201,13 @@ def write_sweep(sweep: Sweep, results: Mapping[str, SimulationResult], folder: P
     with figure_of(4.3, 4.1) as (figure, (ax,)):
         draw_sweep(sweep, results, ax)
         return _save(figure, folder, sweep.name)
+
+
+def write_dimensions(dimensions: Dimensions, results: Mapping[str, SimulationResult], folder: Path) -> str:
+    """Write the figure of a sweep over the number of options to files; return it as SVG for a page."""
+    with figure_of(4.3, 4.1) as (figure, (ax,)):
+        draw_dimensions(dimensions, results, ax)
+        return _save(figure, folder, dimensions.name)
 
 
 def _save(figure: Figure, folder: Path, name: str) -> str:

@@ -6,27 +6,46 @@ from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
 
-from covbandit.reproduction.claims import Claim
+from covbandit.reproduction.claims import ELSEWHERE, IN_THE_FIGURE, Claim
 from covbandit.reproduction.content import Report
 from covbandit.tables import Table
 
 _EQUALS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
 _UNDECIDED = (
-    '"Undecided" means that the interval contains the threshold, or that a rate has not settled: more replications or '
-    "a longer horizon would decide."
+    "“Undecided” means that the interval contains the threshold, that it would not if it were the only one of the "
+    "report but may by chance among so many, or that a rate has not settled: more replications or a longer horizon "
+    "would decide."
+)
+_RISES = (
+    "“The more …, the higher” is judged step by step, paired: it holds if regret is higher at the last level than at "
+    "the first and falls from no level to the next; it does not if a step, or one half of the range, falls."
+)
+
+
+RADII = (
+    "The radii of the paper's lemmas on the synthetic instance: how often one of them fails, against what the lemma "
+    "allows, and how many times the 95 % quantile of the error they are wide. “Not refuted” stands where the samples "
+    "are too few to tell so small a share of misses from none."
 )
 
 
 def case_table(claim: Claim) -> Table:
-    """Return the cases of a claim as a table."""
-    rows = [[case.condition, case.rule, str(case.measured), case.word] for case in claim.cases]
-    return Table(["condition", "rule", "measured [95 % interval]", "outcome"], rows)
+    """Return as a table the cases of a claim that are not shown under another one."""
+    rows = [
+        [case.condition, case.rule, str(case.measured), IN_THE_FIGURE if case.papers else ELSEWHERE, case.outcome]
+        for case in claim.shown
+    ]
+    return Table(["condition", "rule", "measured [95 % interval]", "where", "outcome"], rows)
 
 
 def verdict_table(claims: list[Claim]) -> Table:
-    """Return claims and verdicts as a table."""
-    rows = [[claim.source, claim.statement, claim.short_verdict] for claim in claims]
-    return Table(["where", "statement", "verdict"], rows)
+    """Return claims and verdicts as a table: in the paper's figure, and elsewhere."""
+    rows = []
+    for claim in claims:
+        parts = claim.parts
+        verdicts = [parts[where].short_verdict if where in parts else None for where in (IN_THE_FIGURE, ELSEWHERE)]
+        rows.append([claim.source, claim.statement, *verdicts])
+    return Table(["where", "statement", IN_THE_FIGURE, ELSEWHERE], rows)
 
 
 def as_html(report: Report) -> str:
@@ -36,7 +55,7 @@ def as_html(report: Report) -> str:
     environment.filters["unbroken"] = lambda text: text.replace(" %", "\N{NO-BREAK SPACE}%").replace(" = ", _EQUALS)
     template = files("covbandit.reproduction") / "templates" / "report.html.jinja"
     page = environment.from_string(template.read_text(encoding="utf-8"))
-    return page.render(report=report, case_table=case_table, verdict_table=verdict_table, undecided=_UNDECIDED)
+    return page.render(report=report, undecided=_UNDECIDED, rises=_RISES, radii=RADII)
 
 
 def as_markdown(report: Report) -> str:
@@ -47,15 +66,18 @@ def as_markdown(report: Report) -> str:
         "## Statements of the paper",
         verdict_table(report.papers_claims).to_markdown(),
         _UNDECIDED,
+        _RISES,
+        str(report.multiplicity),
+        report.horizons,
     ]
-    parts += [_cases(claim) for claim in report.papers_claims]
+    parts += [_cases(claim, report) for claim in report.papers_claims]
     if report.our_claims:
         parts += [
             "## Statements of our own",
             "Not the paper's, but decided by the same rules.",
             verdict_table(report.our_claims).to_markdown(),
         ]
-        parts += [_cases(claim) for claim in report.our_claims]
+        parts += [_cases(claim, report) for claim in report.our_claims]
     if report.panels:
         parts.append("## Panels")
     for name, papers in (("overview", True), ("overview-other-rho", False)):
@@ -77,8 +99,18 @@ def as_markdown(report: Report) -> str:
             f"![Regret against correlation](figures/{sweep.sweep.name}.png)",
             f"{sweep.table.title}.\n\n{sweep.table.to_markdown()}",
         ]
+    if report.dimensions:
+        parts.append("## How the number of options moves regret")
+    for swept in report.dimensions:
+        name = swept.dimensions.name
+        parts += [
+            f"### {name}",
+            f"![Regret against the number of options](figures/{name}.png)",
+            f"{swept.table.title}.\n\n{swept.table.to_markdown()}",
+        ]
     if report.radii:
         parts.append("## How wide the confidence radii are")
+        parts.append(RADII)
         parts += [f"{table.title}.\n\n{table.to_markdown()}" for table in report.radii]
     parts.append("## Instances")
     for instance in report.instances:
@@ -99,5 +131,19 @@ def as_markdown(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _cases(claim: Claim) -> str:
-    return f"**{claim.source}. {claim.statement}**: {claim.verdict}.\n\n{case_table(claim).to_markdown()}"
+def _cases(claim: Claim, report: Report) -> str:
+    verdicts = "; ".join(f"{where}: {part.verdict}" for where, part in claim.parts.items())
+    paragraphs = [f"**{claim.source}. {claim.statement}**: {verdicts}."]
+    if claim.note:
+        paragraphs.append(claim.note)
+    if claim.shown:
+        paragraphs.append(case_table(claim).to_markdown())
+    if claim.shown_elsewhere:
+        paragraphs.append(_also(claim, report))
+    return "\n\n".join(paragraphs)
+
+
+def _also(claim: Claim, report: Report) -> str:
+    """Say under which statements the measurements stand that decide this one as well."""
+    places = [f"{count} shown under “{report.statement_of(name)}”" for name, count in claim.shown_elsewhere.items()]
+    return f"Decided {'also ' if claim.shown else ''}by the measurements of other statements: {'; '.join(places)}."

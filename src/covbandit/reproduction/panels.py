@@ -26,6 +26,7 @@ from covbandit.learners import (
     ShrunkEmpirical,
 )
 from covbandit.problem import Problem
+from covbandit.reproduction.known_covariance import KnownCovariance
 
 Setting = Literal["fi", "sb", "fb"]
 
@@ -34,6 +35,7 @@ PAPERS_RHO: dict[Setting, float] = {"fi": 0.1, "sb": 0.1, "fb": 10.0}
 MIN_WEIGHT = 0.1  # the paper gives no c
 
 EQUAL = "equal weights"
+KNOWN = "Σ* known"
 SHRUNK, PAIR, GRADIENT = "ShrunkEmpirical (ours)", "PairUCB (ours)", "GradientTS (ours)"
 LOOSE = 5.0  # a universal covariance bound that is five times the tightest one
 LOOSE_GAMMA = f"MC-UCB-Γ (Γ × {LOOSE:g})"
@@ -114,7 +116,6 @@ class Panel:
         """Return under which conditions its measurements stand, for verdicts."""
         instance = {"synthetic": "synthetic", "etf": "funds"}[self.instance.name]
         text = f"{instance}, ρ = {self.risk_aversion:g}"
-        text += "" if self.papers else " (not in the paper's figure)"
         return f"{text}, {note}" if note else text
 
     def problem(self) -> Problem:
@@ -122,8 +123,14 @@ class Panel:
         return self.instance.problem(self.risk_aversion, MIN_WEIGHT if self.setting == "sb" else None)
 
     def learners(self) -> dict[str, Learner]:
-        """Return the learners, the paper's first, then ours and the baseline."""
-        return LEARNERS[self.setting](self.problem())
+        """Return the learners, the paper's first, then ours, who knows Σ*, and the baseline."""
+        problem = self.problem()
+        learners = LEARNERS[self.setting](problem)
+        equal = learners.pop(EQUAL)
+        known = KnownCovariance(
+            covariance=problem.covariance, risk_aversion=problem.risk_aversion, min_weight=problem.min_weight
+        )
+        return learners | {KNOWN: known, EQUAL: equal}
 
 
 def all_panels(instances: tuple[Instance, Instance] = (SYNTHETIC, ETF)) -> list[Panel]:
@@ -133,10 +140,10 @@ def all_panels(instances: tuple[Instance, Instance] = (SYNTHETIC, ETF)) -> list[
     return papers + others
 
 
-def role(learner: str) -> Literal["paper", "ours", "baseline"]:
+def role(learner: str) -> Literal["paper", "ours", "known", "baseline"]:
     """Return whose a learner is, by its name in the panels."""
-    if learner == EQUAL:
-        return "baseline"
+    if learner in (EQUAL, KNOWN):
+        return "baseline" if learner == EQUAL else "known"
     return "ours" if learner.endswith("(ours)") else "paper"
 
 

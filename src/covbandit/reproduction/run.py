@@ -11,9 +11,24 @@ from pathlib import Path
 from covbandit.atomic import as_folder, replacing
 from covbandit.errors import InvalidInput
 from covbandit.reproduction.claims import Claim
-from covbandit.reproduction.content import Report, instance_section, panel_section, radius_tables, sweep_section
-from covbandit.reproduction.experiments import NORMAL, Experiments, Scale, experiments_named
-from covbandit.reproduction.figures import Drawing, draw_all, write_overview, write_panel, write_sweep
+from covbandit.reproduction.content import (
+    Report,
+    dimension_section,
+    horizons_in_words,
+    instance_section,
+    panel_section,
+    radius_tables,
+    sweep_section,
+)
+from covbandit.reproduction.experiments import DIMENSIONS, GAPS, NORMAL, Experiments, Scale, experiments_named
+from covbandit.reproduction.figures import (
+    Drawing,
+    draw_all,
+    write_dimensions,
+    write_overview,
+    write_panel,
+    write_sweep,
+)
 from covbandit.reproduction.layout import as_html, as_markdown
 from covbandit.reproduction.statements import judge
 from covbandit.simulation import SimulationResult
@@ -22,7 +37,7 @@ from covbandit.simulation.plan import versions
 from covbandit.tables import Table
 
 FORMAT = "covbandit-claims"
-VERSION = 1
+VERSION = 2  # 2: verdicts in the paper's figure and elsewhere, comparisons with adjusted p-values
 
 
 @dataclass(frozen=True)
@@ -84,7 +99,7 @@ class Reproduction:
         """Write the report, its figures and ``claims.json`` into the folder; figures in so many processes."""
         experiments = self.experiments
         drawn = draw_all(self._drawings(results), processes)
-        svgs = dict(zip(experiments.names, drawn, strict=False))
+        svgs = dict(zip(experiments.names, drawn, strict=False))  # drawn first, in the order of the names
         report = Report(
             command=self.command,
             settings=self._settings(),
@@ -98,6 +113,8 @@ class Reproduction:
                 task.name: {"file": f"results/{task.file(self.results_folder).name}", "replications": task.replications}
                 for task in self.tasks()
             },
+            dimensions=[dimension_section(one, results, svgs[one.name]) for one in experiments.dimensions],
+            horizons=horizons_in_words(self.scale),
         )
         _write(self.out / "claims.json", _claims_as_json(report))
         _write(self.out / "report.md", as_markdown(report))
@@ -113,6 +130,9 @@ class Reproduction:
         for sweep in self.experiments.sweeps:
             points = {name: result for name, result in results.items() if name.startswith(sweep.name)}
             drawings.append((write_sweep, (sweep, points, folder)))
+        for one in self.experiments.dimensions:
+            points = {name: result for name, result in results.items() if name.startswith(one.name)}
+            drawings.append((write_dimensions, (one, points, folder)))
         papers = [panel for panel in self.experiments.panels if panel.papers]
         others = [panel for panel in self.experiments.panels if not panel.papers]
         for panels, name in ((papers, "overview"), (others, "overview-other-rho")):
@@ -133,6 +153,7 @@ def _claims_as_json(report: Report) -> str:
         "version": VERSION,
         "command": report.command,
         "results": report.results,
+        "multiplicity": report.multiplicity.to_dict(),
         "claims": [claim.to_dict() for claim in report.claims],
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -165,5 +186,7 @@ def claims_of(out: str | Path) -> list[Claim]:
         panels=[panel for panel in everything.panels if panel.name in results],
         sweeps=[sweep for sweep in everything.sweeps if sweep.point(0.0) in results],
         hard=[hard for hard in everything.hard if any(name.startswith(f"{hard.name}-") for name in results)],
+        dimensions=[one for one in everything.dimensions if one.point("fi", DIMENSIONS[0]) in results],
+        no_risk=[one for one in everything.no_risk if one.constant_point(GAPS[0]) in results],
     )
     return judge(found, results)

@@ -37,6 +37,7 @@ _DETERMINE_NUMBERS = (
     "maximization",
     "problem.py",
     "problem_distribution.py",
+    "reproduction/known_covariance.py",
     "simulation/driver.py",
     "simulation/engine.py",
     "theory/hard_instances.py",

@@ -1,12 +1,13 @@
-"""Confidence intervals for means and for ratios of paired means."""
+"""Confidence intervals for means and for ratios of paired means, and the tests that belong to them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 F64 = NDArray[np.float64]
 
@@ -63,3 +64,99 @@ def log_slope(late: F64, early: F64, decades: float) -> Interval:
     """Return the growth of a mean per decade on log-log axes, with its 95 % interval (values paired)."""
     ratio = paired_ratio(late, early)
     return Interval(*(float(np.log10(value) / decades) if value > 0 else float("nan") for value in ratio))
+
+
+def ratio_of_products(numerators: Sequence[F64], denominators: Sequence[F64]) -> Interval:
+    """Return the product of some means over the product of others, values paired, with its 95 % interval.
+
+    `paired_ratio` is the case of one mean over one other; two over two tell which of two learners' regrets grew by the
+    larger factor.
+    """
+    tops, bottoms = [float(x.mean()) for x in numerators], [float(x.mean()) for x in denominators]
+    if min(*tops, *bottoms) <= 0:
+        return Interval(float("nan"), float("nan"), float("nan"))
+    ratio = float(np.prod(tops) / np.prod(bottoms))
+    influence = sum(x / mean for x, mean in zip(numerators, tops, strict=True)) - sum(
+        x / mean for x, mean in zip(denominators, bottoms, strict=True)
+    )
+    width = float(half_width(np.asarray(influence)))
+    return Interval(ratio, ratio * float(np.exp(-width)), ratio * float(np.exp(width)))
+
+
+def p_value(interval: Interval, threshold: float, n: int, scale: Literal["linear", "log"]) -> float:
+    """Return the two-sided p-value of a threshold, by the Student t test that gave a 95 % interval.
+
+    It is below .05 exactly if the interval does not contain the threshold.
+
+    Parameters
+    ----------
+    interval : Interval
+        As `paired_ratio` (on the scale "log") or `log_slope` ("linear") return it.
+    threshold : float
+        The value that is put to the test.
+    n : int
+        How many replications it rests on.
+    scale : {"linear", "log"}
+        Where the interval is symmetric about its estimate.
+
+    Returns
+    -------
+    float
+        NaN if nothing could be computed. 0 for an estimate without spread that is not the threshold.
+
+    Examples
+    --------
+    >>> from covbandit.simulation.statistics import Interval, p_value
+    >>> round(p_value(Interval(1.5, 1.0, 2.0), 1.0, 50, "linear"), 6)
+    0.05
+    """
+    if scale == "log":
+        if min(interval) <= 0 or threshold <= 0:
+            return float("nan")
+        interval, threshold = Interval(*(float(np.log(x)) for x in interval)), float(np.log(threshold))
+    distance, width = abs(interval.estimate - threshold), (interval.high - interval.low) / 2
+    if not np.isfinite([distance, width]).all():
+        return float("nan")
+    if width <= 1e-12 * max(1.0, abs(interval.estimate)):  # nothing varies but by rounding
+        return 0.0 if distance > 1e-9 * max(1.0, abs(threshold)) else 1.0
+    return float(2 * stdtr(n - 1, -float(stdtrit(n - 1, 0.975)) * distance / width))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted after Holm: all decisions with one below .05 are right together with probability 95 %.
+
+    NaN stays NaN and counts for nothing.
+
+    Examples
+    --------
+    >>> from covbandit.simulation.statistics import holm
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    known = [k for k, p in enumerate(p_values) if p == p]
+    adjusted, least = list(p_values), 0.0
+    for rank, k in enumerate(sorted(known, key=lambda k: p_values[k])):
+        least = max(least, min(1.0, (len(known) - rank) * p_values[k]))
+        adjusted[k] = least
+    return adjusted
+
+
+def plus_minus(mean: float, width: float) -> str:
+    """Return a mean with its half width: two digits of the width, and the mean's to the same decimal.
+
+    Examples
+    --------
+    >>> from covbandit.simulation.statistics import plus_minus
+    >>> plus_minus(34.9, 5.309), plus_minus(811822.2, 606.1), plus_minus(1.23456, 0.0)
+    ('34.9 ± 5.3', '811,820 ± 610', '1.235 ± 0')
+    """
+    if not (np.isfinite(width) and width > 0):
+        return f"{_compact(mean)} ± {width:g}"
+    decimals = 1 - int(np.floor(np.log10(width)))
+    if round(width, decimals) >= 10 ** (2 - decimals):  # 9.96 is 10, with one digit less
+        decimals -= 1
+    return " ± ".join(f"{round(x, decimals):,.{max(decimals, 0)}f}" for x in (mean, width))
+
+
+def _compact(value: float) -> str:
+    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"

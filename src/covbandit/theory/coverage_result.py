@@ -47,6 +47,24 @@ class RadiusCoverage:
             return 1.0
         return float(betaincinv(self.misses + 1, self.replications - self.misses, 0.95))
 
+    @property
+    def at_least(self) -> float:
+        """The smallest share of misses that is compatible with what was seen (95 %, one-sided)."""
+        return 0.0 if self.misses == 0 else float(betaincinv(self.misses, self.replications - self.misses + 1, 0.05))
+
+    @property
+    def outcome(self) -> str:
+        """What the samples say of the lemma.
+
+        "holds" if they bound the share of misses below what it allows, "refuted" if they show more, "not refuted" where
+        they are too few for either, "says nothing" where the lemma allows any share.
+        """
+        if self.allowed >= 1:
+            return "says nothing"
+        if self.at_least > self.allowed:
+            return "refuted"
+        return "holds" if self.at_most <= self.allowed else "not refuted"
+
 
 @dataclass(frozen=True)
 class Coverage:
@@ -60,12 +78,12 @@ class Coverage:
     def table(self) -> Table:
         """Return one row per radius and number of rounds."""
         rows = [
-            [r.radius, r.rounds, r.t, r.misses, r.at_most, r.allowed, r.narrowest, r.widest]
+            [r.radius, r.rounds, r.t, r.misses, r.at_most, r.allowed, r.outcome, r.narrowest, r.widest]
             for r in sorted(self.radii, key=lambda r: r.radius)
         ]
         unit = "exploration rounds" if self.feedback == "total" else "rounds"
         return Table(
-            ["radius", unit, "t", "misses", "miss share ≤", "allowed", "narrowest", "widest"],
+            ["radius", unit, "t", "misses", "miss share ≤", "allowed", "lemma", "narrowest", "widest"],
             rows,
             f'Radii for feedback "{self.feedback}", {self.replications:,} samples, seed {self.seed}; '
             "widths in multiples of the 95 % quantile of the error",

@@ -1,0 +1,111 @@
+"""The level beside which the panels show the learners: somebody who knows Σ* and has only θ* to learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from covbandit import validation
+from covbandit.errors import InvalidInput, Unsupported
+from covbandit.kernels.compilation import kernel
+from covbandit.learners.base import Hold
+from covbandit.learners.full_information import FullInformationLearner
+from covbandit.learners.plug_in import (
+    MEAN,
+    N_WORK_ROWS,
+    N_WORK_SLABS,
+    REFERENCE,
+    RISK_AVERSION,
+    SCATTER,
+    decide_plug_in,
+    start_tracking,
+)
+from covbandit.learners.state import ABSORB, COUNT, F64, Layout, State
+
+KNOWN = 2  # parameter: the first entry of Σ*, row by row
+
+
+@kernel(ABSORB)
+def _absorb(s: State, w: F64, y: F64) -> None:
+    d = w.size
+    n = s.v[COUNT, 0] + 1.0
+    for i in range(d):
+        s.v[MEAN, i] += (y[i] - s.v[MEAN, i]) / n
+        s.v[COUNT, i] = n
+        for j in range(d):
+            s.m[SCATTER, i, j] = n * s.p[KNOWN + i * d + j]  # the decision divides by n
+    if s.p[RISK_AVERSION] > 0.0:
+        start_tracking(s, w)  # the decision then only checks whether the support of w is still the best one
+
+
+class KnownCovariance(FullInformationLearner):
+    r"""A benchmark that is told Σ* and sees every reward: it learns the means alone.
+
+    .. math:: w_t = \arg\max_w\; w'\hat θ_{t-1} - ρ\, w'Σ^* w
+
+    Equal weights in round 1. What a learner pays beyond it is the price of not knowing the covariance and, with
+    semi-bandit and full-bandit feedback, of seeing less. Nobody has it in practice: it is a level to compare with, not
+    a learner to use.
+
+    Parameters
+    ----------
+    covariance : array, d × d
+        Σ*.
+    risk_aversion : float
+        ρ.
+    min_weight : float, optional
+        c: every weight is zero or at least c.
+    options, seed, hold
+        See `Learner`.
+
+    Examples
+    --------
+    >>> from covbandit.reproduction.known_covariance import KnownCovariance
+    >>> learner = KnownCovariance(covariance=[[1.0, 0.0], [0.0, 1.0]], risk_aversion=0.5)
+    >>> learner.tell([0.5, 0.5], [1.0, 0.0])
+    >>> learner.tell([0.5, 0.5], [0.0, 0.4])
+    >>> learner.ask().round(6).tolist()  # the estimated means are .5 and .2
+    [0.65, 0.35]
+    """
+
+    invariances = frozenset({"permutation"})
+    _means = MEAN
+    _scatter = SCATTER
+    _layout = Layout(
+        rows=("mean", "reference", "candidate"),
+        slabs=("scatter", "inverse"),
+        scratch_rows=N_WORK_ROWS,
+        scratch_slabs=N_WORK_SLABS,
+        scratch_ints=2,
+    )
+    _decide_kernel = decide_plug_in
+    _absorb_kernel = _absorb
+
+    def __init__(
+        self,
+        *,
+        covariance: ArrayLike,
+        risk_aversion: float,
+        min_weight: float | None = None,
+        options: Sequence[str] | None = None,
+        seed: int | None = None,
+        hold: Hold | None = None,
+    ) -> None:
+        self.covariance: NDArray[np.float64] = validation.as_array(covariance, "covariance", 2)
+        if self.covariance.shape != self.covariance.T.shape:
+            raise InvalidInput(f"covariance must be square, got an array of shape {self.covariance.shape}")
+        self.risk_aversion = validation.as_risk_aversion(risk_aversion)
+        self.min_weight = validation.as_min_weight(min_weight)
+        super().__init__(n_options=len(self.covariance), options=options, seed=seed, hold=hold)
+
+    def _parameters(self) -> NDArray[np.float64]:
+        return np.concatenate([[self.risk_aversion or 0.0, self.min_weight or 0.0], self.covariance.ravel()])
+
+    def _absorb_partly(self, weights: F64, rewards: F64) -> None:
+        raise Unsupported("KnownCovariance is a benchmark of simulations, in which no reward is missing")
+
+    def _adapt(self) -> None:
+        self._state.v[REFERENCE, 0] = 0.0  # the inverse may be of a support that is no longer allowed
+        super()._adapt()
