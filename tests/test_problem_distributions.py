@@ -178,3 +178,28 @@ def test_seeds_indices_and_horizons_that_cannot_be_are_refused() -> None:
                 make(horizon)
     with pytest.raises(InvalidInput, match="n_options must be at most 10,000, got 1,000,000,000,000"):
         cb.problems.semi_bandit_lower_bound(10**12, 1000, 0.25)
+
+
+@pytest.mark.parametrize(("d", "horizon"), [(2, 100), (5, 2_500), (18, 10_000)])
+def test_theorem_2_is_that_of_its_proof(d: int, horizon: int) -> None:
+    """The instances and the floor, written out from the paper's appendix, its sum over rounds included."""
+    family = cb.problems.full_information_lower_bound(d, horizon)
+    omega = 36 * (d - 1) ** 2 * horizon
+    assert family.risk_aversion == pytest.approx(horizon**-0.5)
+    draws = np.array([family.draw(3, k).mean for k in range(4_000)])
+    # d · 4,000 squares with mean 1/ω: their mean has the relative standard error √(2 / (4,000 d)).
+    assert (draws**2).mean() * omega == pytest.approx(1, abs=4 * sqrt(2 / draws.size))
+    assert family.draw(3, 0).mean * sqrt(omega) == pytest.approx(family.generator(3, 0).standard_normal(d), rel=1e-12)
+    assert (family.draw(3, 0).covariance == np.eye(d)).all()
+    # What the proof has before it sums: .01125 / (ρ (t + ω)) times two probabilities, from t = 2, as ln((T+ω)/(1+ω)).
+    both = 0.997**d + 0.75 ** ((d + 1) // 2) - 1
+    per_round = [0.01125 * both * 0.997**d * sqrt(horizon) / (t + omega) for t in range(2, horizon + 1)]
+    assert family.regret_floor == pytest.approx(sum(per_round), rel=0.5 / horizon)
+
+
+def test_floors_of_the_theorems_at_known_points() -> None:
+    """Computed by hand: 7.8e-6 √T for Theorem 2 at d = 5; ε, ρ and the floor of Theorem 4."""
+    assert cb.problems.full_information_lower_bound(5, 10_000).regret_floor / 100 == pytest.approx(7.8e-6, rel=5e-3)
+    family = cb.problems.semi_bandit_lower_bound(8, 10_000, 0.25)
+    assert (family.gap, family.risk_aversion) == pytest.approx((0.007071, 0.004714), rel=1e-4)
+    assert family.regret_floor == pytest.approx(8.839, rel=1e-4)

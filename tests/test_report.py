@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -70,7 +71,35 @@ def test_markdown_says_the_same(out: Path) -> None:
         assert (out / target).exists(), target
     for heading in ("Statements of the paper", "Panels", "How correlation moves regret", "Instances", "To repeat it"):
         assert f"## {heading}" in text
-    assert text.count("### ") == 12 + 6
+    assert text.count("### ") == 12 + 6 + 2
+
+
+def test_both_say_what_stands_in_the_papers_figure_and_what_judging_together_changes(out: Path) -> None:
+    page = (out / "report.html").read_text(encoding="utf-8")
+    text = (out / "report.md").read_text(encoding="utf-8")
+    claims = json.loads((out / "claims.json").read_text(encoding="utf-8"))
+    assert "| where | statement | in the paper's figure | elsewhere |" in text
+    assert re.search(r'<span class="where">in the paper&#39;s figure:</span>', page)
+    counts = claims["multiplicity"]
+    fall = counts["decided_by_their_own_intervals"] - counts["decided"]
+    assert fall > 0
+    assert f"it would be {counts['decided_by_their_own_intervals']}, so {fall} fall" in text
+    for shown in (text, page.replace("\N{NO-BREAK SPACE}", " ")):
+        assert f"{counts['comparisons']:,} comparisons have chance in them" in shown
+        assert "by its own interval: " in shown
+        assert "consistent with it" in shown
+        # beside what the learners pay on Theorem 2's instances
+        assert re.search(r"mean regret is: equal weights [\d.]+, ShrunkEmpirical \(ours\) [\d.]+, MC-Empirical", shown)
+        assert "not refuted" in shown
+        assert "(not in the paper" not in shown
+        assert '"Undecided"' not in shown
+        assert "--full plays 1,000,000 rounds" in shown
+        assert not re.search(r"\d\.\d ± \d+\.\d{3}\b", shown)  # such as 34.9 ± 5.309
+    for claim in claims["claims"]:
+        assert set(claim["verdicts"]) <= {"in the paper's figure", "elsewhere"}
+        for case in claim["cases"]:
+            assert {"condition", "rule", "measured", "holds", "outcome", "comparisons", "in_papers_figure"} <= set(case)
+    assert claims["version"] == 2
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +141,27 @@ def test_it_opens_quietly_and_is_legible(browser: Any, out: Path, width: int) ->
     assert across == (3 if width == 1280 else 1)
     page.locator("summary").first.click()
     assert page.locator("details[open] table").first.is_visible()
+    page.close()
+
+
+@needs_chromium
+def test_on_a_phone_intervals_and_outcomes_are_in_sight(browser: Any, out: Path) -> None:
+    """Without scrolling sideways, in the tables of cases and in all others."""
+    page, _, _ = _open(browser, out, 390)
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    for cells in (".cases .interval", ".cases .outcome", ".cases .measured", ".stack td"):
+        right = page.evaluate(
+            "cells => [...document.querySelectorAll(cells)].map(one => one.getBoundingClientRect())"
+            ".filter(box => box.width > 0).map(box => box.right)",
+            cells,
+        )
+        assert len(right) > 100
+        assert max(right) <= 390, cells
+    wide = page.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter(one => !one.querySelector('.heat'))"
+        ".filter(one => one.scrollWidth > one.clientWidth + 1).length"
+    )
+    assert wide == 0
     page.close()
 
 

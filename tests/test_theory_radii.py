@@ -76,6 +76,20 @@ def test_full_bandit_radii_written_out() -> None:
     assert (later.covariance > theory.full_bandit_radii(problem, rounds=30).covariance).all()
 
 
+@pytest.mark.parametrize("d", [2, 5])
+@pytest.mark.parametrize("t", [100, 3000])
+def test_the_shares_of_misses_that_the_lemmas_allow(d: int, t: int) -> None:
+    """Lemmas 1 and 3 say 10 d²/t² for covariances, Lemma 5 says 6 d²/t²; the means' is 1/(t ln² t) everywhere."""
+    problem = cb.problems.random(d, "zero", 1)
+    full = theory.full_information_radii(problem, t)
+    semi = theory.semi_bandit_radii(problem, np.full((d, d), 20.0), t)
+    bandit = theory.full_bandit_radii(problem, rounds=5, t=t)
+    assert full.covariance_risk == semi.covariance_risk == pytest.approx(10 * d**2 / t**2)
+    assert bandit.covariance_risk == pytest.approx(6 * d**2 / t**2)
+    assert full.mean_risk == semi.mean_risk == bandit.mean_risk == pytest.approx(1 / (t * log(t) ** 2))
+    assert theory.full_bandit_radii(cb.problems.random(2), rounds=1).covariance_risk == 1.0  # no share is larger
+
+
 def test_radii_scale_with_the_unit_of_rewards() -> None:
     problem = cb.problems.random(4, "factor", 2)
     other = cb.Problem(mean=3 * problem.mean, covariance=9 * problem.covariance, risk_aversion=1 / 3)

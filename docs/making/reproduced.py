@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from covbandit.reproduction import experiments_named
-from covbandit.reproduction.experiments import Sweep
+from covbandit.reproduction.experiments import Dimensions, Sweep
 from covbandit.reproduction.panels import Panel
 from covbandit.simulation.statistics import Interval
 
@@ -26,6 +26,7 @@ def page(claims: dict[str, Any]) -> str:
     """Return the page as Markdown."""
     papers = [claim for claim in claims["claims"] if claim["source"] != "ours"]
     ours = [claim for claim in claims["claims"] if claim["source"] == "ours"]
+    names = {claim["name"]: claim["statement"] for claim in claims["claims"]}
     figures = [_figures([panel for panel in EVERYTHING.panels if panel.papers == papers]) for papers in (True, False)]
     return f"""# What the reproduction found
 
@@ -33,7 +34,9 @@ Made by `{claims["command"]}` and `python docs/making/reproduced.py covbandit-re
 [Read the reproduction report](reproduction-report.md). The report itself, `covbandit-results/report.html`, has more:
 every panel by itself, the instances, the confidence radii, the settings.
 
-The paper's six panels:
+{_multiplicity(claims["multiplicity"])}
+
+The paper's six panels; “Σ* known” is who is told the covariance, sees every reward and learns the means alone:
 
 {figures[0]}
 
@@ -43,44 +46,72 @@ The same at the other of the paper's two risk aversions:
 
 ## Statements of the paper
 
-{"".join(map(_section, papers))}
+{"".join(_section(claim, names) for claim in papers)}
 ## Statements of our own
 
 Not the paper's, but decided by the same rules.
 
-{"".join(map(_section, ours))}
+{"".join(_section(claim, names) for claim in ours)}
 ## How correlation moves regret
 
 {_figures(EVERYTHING.sweeps)}
+
+## How the number of options moves regret
+
+{_figures(EVERYTHING.dimensions)}
 """
 
 
-def _figures(shown: Sequence[Panel | Sweep]) -> str:
+def _figures(shown: Sequence[Panel | Sweep | Dimensions]) -> str:
     """Return figures side by side, as many as the screen has room for."""
     images = "\n".join(f"![{one.title.replace('$', '')}](reproduced/{one.name}.png)" for one in shown)
     return f'<div class="figures" markdown>\n\n{images}\n\n</div>'
 
 
-def _section(claim: dict[str, Any]) -> str:
-    rows = "".join(_row(case) for case in claim["cases"])
-    return f"""### {claim["source"]}: {claim["statement"]}
+def _multiplicity(counts: dict[str, Any]) -> str:
+    """Say how many comparisons were judged together, and what that changes."""
+    fall = counts["decided_by_their_own_intervals"] - counts["decided"]
+    return (
+        f"{counts['comparisons']} comparisons have chance in them and are judged together ({counts['method']}, "
+        f"{100 * counts['level']:g} %): {counts['decided']} of {counts['cases']} cases are decided. By their own 95 % "
+        f"intervals {counts['decided_by_their_own_intervals']} would be; the {fall} that fall are marked."
+    )
 
-| condition | rule | measured | 95 % interval | outcome |
-|:--|:--|--:|:--|:--|
-{rows}
-"""
+
+def _section(claim: dict[str, Any], statements: dict[str, str]) -> str:
+    shown = [case for case in claim["cases"] if not case["shown_under"]]
+    parts = [
+        f"### {claim['source']}: {claim['statement']}",
+        *(f"{where[0].upper()}{where[1:]}: {verdict}." for where, verdict in claim["verdicts"].items()),
+    ]
+    if claim["note"]:
+        parts.append(claim["note"])
+    if shown:
+        head = "| condition | rule | measured | 95 % interval | where | outcome |\n|:--|:--|--:|:--|:--|:--|\n"
+        parts.append(head + "".join(map(_row, shown)).rstrip())
+    others = [case["shown_under"] for case in claim["cases"] if case["shown_under"]]
+    if others:
+        places = "; ".join(f"{others.count(name)} under “{statements[name]}”" for name in dict.fromkeys(others))
+        parts.append(f"Decided {'also ' if shown else ''}by measurements that stand under other statements: {places}.")
+    return "\n\n".join(parts) + "\n\n"
 
 
 def _row(case: dict[str, Any]) -> str:
     measured = {key: float("nan") if value is None else value for key, value in case["measured"].items()}
     estimate, low, high = Interval(**measured).in_words()
-    return f"| {case['condition']} | {case['rule']} | {estimate} | {low} to {high} | {case['outcome']} |\n"
+    interval = f"{low} to {high}" if case["comparisons"] else "-"
+    where = "paper's figure" if case["in_papers_figure"] else "elsewhere"
+    added = [case["detail"]] if case["detail"] else []
+    if case["comparisons"] and case["outcome_by_its_own_interval"] != case["outcome"]:
+        added.append(f"by its own interval: {case['outcome_by_its_own_interval']}")
+    outcome = case["outcome"] + (f" ({'; '.join(added)})" if added else "")
+    return f"| {case['condition']} | {case['rule']} | {estimate} | {interval} | {where} | {outcome} |\n"
 
 
 def main(folder: Path) -> None:
     """Write the page and copy the figures it shows."""
     FIGURES.mkdir(exist_ok=True)
-    for one in (*EVERYTHING.panels, *EVERYTHING.sweeps):
+    for one in (*EVERYTHING.panels, *EVERYTHING.sweeps, *EVERYTHING.dimensions):
         shutil.copyfile(folder / "figures" / f"{one.name}.png", FIGURES / f"{one.name}.png")
     shutil.copyfile(folder / "figures" / "overview.png", DOCS / "overview.png")
     claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))

@@ -152,7 +152,7 @@ def _tally(claims: list[Claim]) -> str:
     ]
     if universal:
         counts.append((len(universal), "speak of every learner and are consistent with what was measured"))
-    return ", ".join(f"{count} {what}" for count, what in counts)
+    return ", ".join(f"{count} {what}" for count, what in counts if count)
 
 
 def panel_section(panel: Panel, result: SimulationResult, svg: str) -> PanelSection:

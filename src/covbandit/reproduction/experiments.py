@@ -60,7 +60,7 @@ DIMENSIONS = (2, 3, 4, 6)
 DIMENSION_SETTINGS: tuple[Setting, ...] = ("fi", "sb")
 """Whose dependence on d Remark 3 compares."""
 
-GAPS = (0.2, 0.4, 0.8)
+GAPS = (0.2, 0.4, 0.8, 1.6)
 """Differences between the best mean and the others, of the instances at ρ = 0 with a gap that does not change."""
 
 _HARD_OPTIONS = 5
@@ -77,7 +77,7 @@ class Scale:
     horizons : dict
         Rounds of the panels, by setting.
     replications : int
-        Of the panels and hard instances; the sweeps take three fifths of them.
+        Of the panels and hard instances; the sweeps take half of them.
     other_share : float
         Semi-bandit panels at the other ρ, which are slow and settle early, play this share of the rounds.
     """
@@ -94,7 +94,7 @@ class Scale:
     @property
     def sweep_replications(self) -> int:
         """Replications of each point of a sweep."""
-        return max(2, self.replications * 3 // 5)
+        return max(2, self.replications // 2)
 
     def sweep_horizon(self, setting: Setting) -> int:
         """Return the rounds of each point of a sweep."""
@@ -109,7 +109,22 @@ class Scale:
     def hard_horizons(self, setting: Setting) -> list[int]:
         """Return the horizons at which the hard instances are played: three decades if there are as many."""
         longest = max(_LEAST_HARD_HORIZON, self.horizons[setting])
-        return [h for h in (longest // 100, longest // 10, longest) if h >= min(_LEAST_HARD_HORIZON, longest)]
+        return _three_decades(longest, min(_LEAST_HARD_HORIZON, longest))
+
+    @property
+    def no_risk_horizons(self) -> list[int]:
+        """The horizons at which the gap at ρ = 0 shrinks, likewise: short, so that many replications are cheap."""
+        return _three_decades(self.sweep_horizon("fi"), 10)
+
+    @property
+    def no_risk_replications(self) -> int:
+        """Replications at ρ = 0, where regret varies much: few would leave its rate undecided."""
+        return 10 * self.replications
+
+
+def _three_decades(longest: int, least: int) -> list[int]:
+    """Return a horizon, its tenth and its hundredth, the shortest first, without those that are too short."""
+    return [h for h in (longest // 100, longest // 10, longest) if h >= least]
 
 
 NORMAL = Scale({"fi": 100_000, "sb": 3_000, "fb": 100_000})
@@ -243,7 +258,7 @@ class NoRisk:
 
     def tasks(self, scale: Scale, seed: int) -> list[Task]:
         """Return the simulations, one per horizon and one per gap."""
-        played = [(self.shrinking_point(h), self.shrinking(h), h) for h in scale.hard_horizons("fi")]
+        played = [(self.shrinking_point(h), self.shrinking(h), h) for h in scale.no_risk_horizons]
         horizon = scale.sweep_horizon("fi")
         played += [(self.constant_point(gap), self.constant(gap), horizon) for gap in GAPS]
         tasks = []
@@ -252,7 +267,7 @@ class NoRisk:
                 "MC-Empirical": MCEmpirical(n_options=5, risk_aversion=0.0),
                 "LinearFI": LinearFI(n_options=5),
             }
-            tasks.append(Task(point, as_plan(problem, learners, horizon, seed), scale.replications, self.name))
+            tasks.append(Task(point, as_plan(problem, learners, horizon, seed), scale.no_risk_replications, self.name))
         return tasks
 
 

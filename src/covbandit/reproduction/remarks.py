@@ -45,6 +45,8 @@ from covbandit.simulation.statistics import log_slope, ratio_of_products
 
 F64 = NDArray[np.float64]
 
+_SEEN = 40.0  # rounds times gap² over Σmax after which the best option is mistaken once in 200,000 rounds
+
 
 @dataclass(frozen=True)
 class Remark:
@@ -265,6 +267,8 @@ def _no_risk(no_risk: NoRisk, results: Results) -> Iterator[Claim]:
 def _constant_gaps(no_risk: NoRisk, results: Results) -> Iterator[Case]:
     for gap in GAPS:
         result = results[no_risk.constant_point(gap)]
+        if result.horizon / 10 * gap**2 < _SEEN:  # the last decade would show how the gap is found, not what is left
+            continue
         yield grows_less(f"ρ = 0, gap {gap:g}", result, "MC-Empirical", RATE_TOLERANCE, f"{RATE_TOLERANCE:g}")
     narrow, wide = (results[no_risk.constant_point(gap)] for gap in (GAPS[0], GAPS[-1]))
     slope = log_slope(wide.at("MC-Empirical"), narrow.at("MC-Empirical"), float(np.log10(GAPS[-1] / GAPS[0])))
