@@ -233,7 +233,7 @@ def test_the_papers_figure_is_counted_apart_from_all_else() -> None:
     (elsewhere,) = _claims([True], papers=False)
     assert list(elsewhere.parts) == [ELSEWHERE]
     short = _report([both, elsewhere]).in_short
-    assert "In the paper's own figure, of 1 put to the test: 1 held in every case," in short
+    assert "In the paper's own figure, of 1 put to the test: 1 held in every case. Elsewhere" in short
     assert "Elsewhere, of 2 put to the test: 1 held in every case, 1 in none." in short
 
 

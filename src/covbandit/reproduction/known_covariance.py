@@ -70,7 +70,6 @@ class KnownCovariance(FullInformationLearner):
     [0.65, 0.35]
     """
 
-    invariances = frozenset({"permutation"})
     _means = MEAN
     _scatter = SCATTER
     _layout = Layout(
