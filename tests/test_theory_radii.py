@@ -262,3 +262,22 @@ def test_no_risk_is_above_one() -> None:
     assert theory.full_information_radii(problem, 2).mean_risk == 1
     assert all(radius.allowed <= 1 for radius in theory.coverage(problem, "all", [1], 20).radii)
     assert theory.confidence_term(2, 1, "all") < log(log(2)) + log(1 + e / 0.5) / 2  # β has the formula as it is
+
+
+@pytest.mark.parametrize(
+    ("misses", "allowed", "outcome"),
+    [
+        (0, 0.01, "holds"),  # 500 samples without a miss bound the share by .006
+        (0, 0.001, "not refuted"),
+        (1, 0.001, "not refuted"),
+        (5, 0.001, "refuted"),
+        (499, 1.0, "says nothing"),
+    ],
+)
+def test_samples_that_cannot_resolve_the_allowed_share_refute_nothing(
+    misses: int, allowed: float, outcome: str
+) -> None:
+    found = theory.RadiusCoverage("g", 10, 11, 500, misses, allowed, 1.0, 2.0)
+    assert found.outcome == outcome
+    assert found.at_least <= misses / 500 <= found.at_most
+    assert theory.Coverage("all", 500, 0, (found,)).table().to_dict()["lemma"] == [outcome]
