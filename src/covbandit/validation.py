@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
 from covbandit.errors import Infeasible, InvalidInput, NotPositiveSemidefinite, Unsupported
+from covbandit.typed_numbers import way_out
 
 F64 = NDArray[np.float64]
 
@@ -41,7 +42,8 @@ def as_float(value: object, name: str, yes_no: bool = True) -> float:
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise InvalidInput(f"{name} must be a number, got {value!r}") from None
+        meant = way_out(value) if isinstance(value, str) else ""
+        raise InvalidInput(f"{name} must be a number, got {value!r}{meant}") from None
     except OverflowError:
         raise InvalidInput(f"{name} is too large for a float") from None
     if not np.isfinite(number):

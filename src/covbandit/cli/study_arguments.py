@@ -11,12 +11,17 @@ from typing import Any
 
 from covbandit import validation
 from covbandit.errors import InvalidInput
+from covbandit.typed_numbers import way_out
 
+_SHARES = ("weight", "cap")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 
 
-def as_number(text: str, what: str) -> float:
-    """Return a number as people write it; whether it may be used is for the study to say."""
+def as_number(text: str, what: str, share: bool = False) -> float:
+    """Return a number as people write it; whether it may be used is for the study to say.
+
+    Where it may mean two numbers it is refused, and both are named. With `share` it is a share of one.
+    """
     try:
         if "_" in text:
             raise ValueError
@@ -25,8 +30,7 @@ def as_number(text: str, what: str) -> float:
         pass
     if not text.strip():
         raise InvalidInput(f"{what} has no value; what is not known is not zero: tell it when it is known")
-    point = f"; write {text.replace(',', '.')} with a decimal point" if _is_number(text.replace(",", ".")) else ""
-    raise InvalidInput(f"{what} must be a number, got {text!r}{point}")
+    raise InvalidInput(f"{what} must be a number, got {text!r}{way_out(text, share)}")
 
 
 def _is_number(text: str) -> bool:
@@ -48,7 +52,7 @@ def as_pairs(texts: Sequence[str], what: str, options: Sequence[str]) -> dict[st
                     f"{what}: option {name!r} is named twice; note that --played takes one OPTION=WEIGHT, or several "
                     "joined by commas"
                 )
-            found[name] = as_number(number, f"{what} of option {name!r}")
+            found[name] = as_number(number, f"{what} of option {name!r}", share=what in _SHARES)
     return found
 
 
@@ -62,6 +66,13 @@ def _pairs(text: str, what: str, options: Sequence[str]) -> list[tuple[str, str]
     parts = [part.strip().rpartition("=") for part in text.split(",")]
     if len(parts) > 1 and all(part[1] and _is_number(part[2]) for part in parts):
         return [(part[0], part[2]) for part in parts]
+    if mark and len(parts) > 1 and "," in name:
+        without = next((part[2] for part in parts if not part[1]), None)
+        if without is not None:
+            raise InvalidInput(
+                f"{what}: {text!r} is not understood: commas stand between options here, and {without!r} has no "
+                "option; write numbers with a decimal point and nothing between thousands"
+            )
     if text.startswith("-") and not mark:
         raise InvalidInput(f"there is no option {text}; the command's --help shows those there are")
     if not mark or not name:
@@ -143,9 +154,11 @@ def as_round(text: str) -> int:
 def as_exact(text: str, name: str) -> Decimal:
     """Return a number with the digits that were written."""
     try:
+        if "_" in text:
+            raise InvalidOperation
         return Decimal(text)
     except InvalidOperation:
-        raise InvalidInput(f"{name} must be a number, got {text!r}") from None
+        raise InvalidInput(f"{name} must be a number, got {text!r}{way_out(text)}") from None
 
 
 def as_options(each: Sequence[str] | None, joined: str | None) -> list[str]:
@@ -160,8 +173,8 @@ def as_learner(
     options: Sequence[str],
     feedback: str | None,
     learner: str | None,
-    risk_aversion: float | None,
-    min_weight: float | None,
+    risk_aversion: str | None,
+    min_weight: str | None,
     max_weight: str | None,
     seed: int | None,
     settings: Sequence[str] | None,
@@ -178,8 +191,8 @@ def as_learner(
             "reward); 0 looks at the mean only; in Python cb.choose_risk_aversion helps to find it"
         )
     given = {
-        "risk_aversion": risk_aversion,
-        "min_weight": min_weight,
+        "risk_aversion": None if risk_aversion is None else as_number(risk_aversion, "--risk-aversion"),
+        "min_weight": None if min_weight is None else as_number(min_weight, "--min-weight", share=True),
         "max_weight": None if max_weight is None else _caps(max_weight, options, by_name=learner is None),
         "seed": seed,
     }
@@ -196,7 +209,7 @@ def as_learner(
 
 def _caps(text: str, options: Sequence[str], by_name: bool) -> Any:
     if "=" not in text and not text.lstrip().startswith(("{", "[")):
-        return as_number(text, "--max-weight")
+        return as_number(text, "--max-weight", share=True)
     caps = from_json(text, "--max-weight") if text.lstrip().startswith("[") else as_pairs([text], "cap", options)
     return caps if by_name else validation.in_option_order(caps, tuple(options), "max_weight", default=1.0)
 

@@ -15,7 +15,7 @@ OPTION = Annotated[str, typer.Argument(metavar="OPTION", help="The option's name
 def set_(
     name: shared.NAME,
     risk_aversion: Annotated[
-        float, typer.Option(metavar="RHO", help="ρ: mean given up per unit of variance.", show_default=False)
+        str, typer.Option(metavar="RHO", help="ρ: mean given up per unit of variance.", show_default=False)
     ],
     store: shared.STORE = DEFAULT_STORE,
     json: shared.JSON = False,
@@ -26,9 +26,11 @@ def set_(
 
     `covbandit study set funds --risk-aversion 0.5`
     """
+    from covbandit.cli.study_arguments import as_number
     from covbandit.cli.study_change import change
 
-    change(name, lambda study: study.set_risk_aversion(risk_aversion), store, json)
+    rho = as_number(risk_aversion, "--risk-aversion")
+    change(name, lambda study: study.set_risk_aversion(rho), store, json)
 
 
 def retire(name: shared.NAME, option: OPTION, store: shared.STORE = DEFAULT_STORE, json: shared.JSON = False) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from covbandit.cli.study_arguments import from_json
 from covbandit.data.sheet import Sheet, as_number, read_bytes, read_csv
 from covbandit.errors import InvalidInput
+from covbandit.typed_numbers import way_out
 from covbandit.validation import known_name
 
 _MARKED = ("outcome", "weight", "played")  # columns that name an option in brackets
@@ -84,6 +85,7 @@ class _Columns:
         self.single: dict[str, int] = {}
         for k, name in enumerate(sheet.names):
             self._place(k, name)
+        self.shares = {*self.weight.values(), *self.played.values()}
         self._require()
 
     def _place(self, k: int, name: str) -> None:
@@ -155,7 +157,8 @@ class _Columns:
         number = as_number(cell)
         if number is None:
             place = self.sheet.place(row, self.sheet.names[column])
-            raise InvalidInput(f"{self.sheet.source}, {place}: {cell!r} is not a finite number")
+            meant = way_out(str(cell), share=column in self.shares)
+            raise InvalidInput(f"{self.sheet.source}, {place}: {cell!r} is not a finite number{meant}")
         return None if math.isnan(number) else number
 
     def _numbers(self, row: int, columns: dict[str, int]) -> dict[str, float]:

@@ -39,16 +39,17 @@ LEARNER = Annotated[
     typer.Option(metavar="CLASS", help="A learner by name instead: MCEmpirical, PairUCB, ...", show_default=False),
 ]
 RISK_AVERSION = Annotated[
-    float | None,
+    str | None,
     typer.Option(
         metavar="RHO",
-        help="ρ: mean reward given up per unit of variance; 0 looks at the mean only. In Python, "
-        "`cb.choose_risk_aversion` helps to find it.",
+        help="ρ: mean reward given up per unit of variance, in 1 / (unit of reward); 0 looks at the mean only. With "
+        "amounts in the thousands it is in the ten-thousandths. `covbandit study frontier` shows in which range it "
+        "matters; in Python, `cb.choose_risk_aversion` helps to find it.",
         show_default=False,
     ),
 ]
 MIN_WEIGHT = Annotated[
-    float | None, typer.Option(metavar="C", help="Each weight is 0 or at least this.", show_default=False)
+    str | None, typer.Option(metavar="C", help="Each weight is 0 or at least this.", show_default=False)
 ]
 MAX_WEIGHT = Annotated[
     str | None,
