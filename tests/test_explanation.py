@@ -195,6 +195,7 @@ def test_start_up_of_semi_bandit_learners(kind: Any) -> None:
     assert "unknown" not in e.width_kind
 
 
+@pytest.mark.filterwarnings("ignore:min_weight=.* is above one half:covbandit.errors.SetupWarning")
 @pytest.mark.parametrize("kind", [cb.MCUCB, cb.MCUCBGamma, cb.OLSUCBC])
 def test_one_option_at_a_time_needs_no_pairs(kind: Any) -> None:
     risk = {} if kind is cb.OLSUCBC else {"risk_aversion": 0.5}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
-from covbandit.errors import CovbanditError, StateFileError
+from covbandit.errors import CovbanditError, SetupWarning, StateFileError
 from example_learners import FollowTheLeader
 from semi_bandit_play import play
 
@@ -133,6 +133,8 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 GAMMA = np.array([[2.0, 0.1, 1 / 3], [0.1, 1.0, -0.2], [1 / 3, -0.2, 1.5]])
+with pytest.warns(SetupWarning, match="is above one half"):
+    ONE_AT_A_TIME = cb.MCUCBGamma(n_options=3, risk_aversion=0.1, gamma=3.0, min_weight=0.7)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ GAMMA = np.array([[2.0, 0.1, 1 / 3], [0.1, 1.0, -0.2], [1 / 3, -0.2, 1.5]])
         cb.MCUCB(n_options=3, risk_aversion=0.1, radius_scale=(0.1, 0.3), cap_upper=True, variance_bound=2.0),
         cb.MCUCB(n_options=3, risk_aversion=0.1, min_weight=None),
         cb.MCUCBGamma(n_options=3, risk_aversion=0.1, gamma=GAMMA, options=["a", "b", "c"]),
-        cb.MCUCBGamma(n_options=3, risk_aversion=0.1, gamma=3.0, min_weight=0.7),
+        ONE_AT_A_TIME,
         cb.OLSUCBC(n_options=3, gamma=GAMMA.tolist(), regularization=0.1, hold=([0.2, 0.3, 0.5], 5)),
         cb.PairUCB(n_options=3, risk_aversion=0.1, bonus=0.7, min_weight=1 / 3),
     ],

@@ -11,6 +11,9 @@ import covbandit as cb
 from covbandit.testing import LearnerConformance
 from example_learners import Exploring, FollowTheLeader, TotalChaser
 
+# Learners that choose one option at a time say so when they are made; that is tested elsewhere.
+pytestmark = pytest.mark.filterwarnings("ignore:min_weight=.* is above one half:covbandit.errors.SetupWarning")
+
 DESIGN = np.random.default_rng(0).dirichlet(np.ones(3), size=8)  # two actions more than needed
 
 MAKERS: dict[str, Any] = {

@@ -13,6 +13,9 @@ from covbandit.learners.pairwise import BONUS, MEAN, PAIRS, PENALTY
 from decision_set import assert_on_the_set
 from semi_bandit_play import RISK_AVERSION, draw, is_over, make, seen, some_weights, value
 
+# Learners that choose one option at a time say so when they are made; that is tested elsewhere.
+pytestmark = pytest.mark.filterwarnings("ignore:min_weight=.* is above one half:covbandit.errors.SetupWarning")
+
 MATRIX = np.array([[2.0, -0.3, 0.6, 0.1], [-0.3, 1.5, 0.2, 0.4], [0.6, 0.2, 3.0, -0.5], [0.1, 0.4, -0.5, 1.0]])
 TIGHT = {"radius_scale": (0.02, 0.3), "variance_bound": 0.5, "regularization": 0.9}
 NAIVE: dict[str, tuple[Any, dict[str, Any]]] = {

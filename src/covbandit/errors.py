@@ -123,6 +123,10 @@ class AssumptionWarning(UserWarning):
     """What was observed contradicts what a learner assumes; it goes on, without its guarantees."""
 
 
+class SetupWarning(UserWarning):
+    """Arguments that are allowed, with a consequence that may not be meant; the message says which."""
+
+
 class Interrupted(CovbanditError, KeyboardInterrupt):
     """Ctrl-C during a simulation. Carries what was finished.
 

@@ -14,15 +14,16 @@ from covbandit.cli import study_change_commands as change
 from covbandit.cli import study_look_commands as look
 from covbandit.cli import study_play_commands as play
 from covbandit.cli.failures import EXIT_CODES, INTERRUPTED, interrupted, wants_json
-from covbandit.errors import AssumptionWarning
+from covbandit.errors import AssumptionWarning, SetupWarning
 
 
 class _Group(TyperGroup):
-    """Commands that say it in a line when they are interrupted or a learner doubts its assumptions."""
+    """Commands that say it in a line when they are interrupted, or when a learner has doubts or remarks."""
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("always", AssumptionWarning)
+            warnings.simplefilter("always", SetupWarning)
             warnings.showwarning = _warned
             try:
                 return super().invoke(ctx)

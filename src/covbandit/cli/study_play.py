@@ -16,6 +16,7 @@ from covbandit.cli.study_output import command, emit, note, say
 from covbandit.cli.study_printing import print_round, print_rounds, print_summary
 from covbandit.cli.study_waiting import Waiting, waiting_for
 from covbandit.errors import Conflict, CovbanditError, InvalidInput, NotFound
+from covbandit.learners.remarks import said_before
 from covbandit.studies import Round, Study, allocate
 
 _LISTED = 20  # rounds of a batch that are shown
@@ -40,7 +41,7 @@ def create(
     name: str, options: list[str], learner: dict[str, Any], outcome: str, lease: str, store: str, as_json: bool
 ) -> None:
     """Create a study, and say how to go on."""
-    with Waiting("creating the study"):
+    with Waiting("creating the study"), said_before():  # the summary has the remarks
         study = Study.create(name, options, learner, outcome, store, lease=words.as_lease(lease))
         try:
             summary, url = study.summary(), study.store.url
@@ -72,6 +73,9 @@ def ask(
         found = study.ask(client, key, **own)
         amounts = None if split is None else found.allocate(*split)
         feedback, url = study.feedback, study.store.url
+        check = study.risk_aversion_check()
+    if check.message is not None:
+        note(f"note: {check.message}")
     if as_json:
         emit(found.to_dict() if amounts is None else {**found.to_dict(), "amounts": amounts})
         return

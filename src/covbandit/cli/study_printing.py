@@ -140,6 +140,9 @@ def print_summary(study: StudySummary, store: str) -> None:
         ("store", store),
     ]
     facts([row for row in rows if row[1] is not None])
+    check = study.risk_aversion_check
+    for remark in [*study.remarks, *([check.message] if check is not None and check.message is not None else [])]:
+        say(f"note: {remark}", style="yellow")
 
 
 def print_change(change: Change, study: str) -> None:

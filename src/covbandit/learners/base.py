@@ -19,6 +19,7 @@ from covbandit.kernels.compilation import ready
 from covbandit.learners import files
 from covbandit.learners.explanation import Estimates, Explanation, explain
 from covbandit.learners.in_use import as_in_use, confine, confine_in_place, level
+from covbandit.learners.remarks import said_before, say
 from covbandit.learners.state import (
     ACTIVE,
     CAP,
@@ -116,6 +117,8 @@ class Learner(ABC):
         self.statistics: dict[str, Any] = {}
         self._state: State
         self.reset()
+        for remark in self._remarks():
+            say(remark)
 
     # What a subclass writes ------------------------------------------------------------------------------------------
 
@@ -154,6 +157,10 @@ class Learner(ABC):
     def _doubt(self) -> str | None:
         """Say which of the learner's assumptions the statistics contradict, or return None."""
         return None
+
+    def _remarks(self) -> tuple[str, ...]:
+        """Say what follows from the arguments and may not be meant."""
+        return ()
 
     def _merge(self, other: Self) -> None:
         """Add another learner's statistics to one's own, before the books are added."""
@@ -387,7 +394,8 @@ class Learner(ABC):
 
     def clone(self) -> Self:
         """Return an independent copy, with everything learned so far."""
-        copy = type(self)(**self.config())
+        with said_before():
+            copy = type(self)(**self.config())
         copy._restore(self._snapshot())
         return copy
 
@@ -449,7 +457,8 @@ class Learner(ABC):
         return {"config": self.config(), "snapshot": self._snapshot()}
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
-        self.__init__(**pickled["config"])  # type: ignore[misc]
+        with said_before():
+            self.__init__(**pickled["config"])  # type: ignore[misc]
         self._restore(pickled["snapshot"])
 
     # Inside ----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 
 from covbandit.documents import read_document, write_document
 from covbandit.errors import CovbanditError, StateFileError
+from covbandit.learners.remarks import said_before
 
 if TYPE_CHECKING:
     from covbandit.learners.base import Learner
@@ -109,7 +110,8 @@ def restore(content: dict[str, Any], origin: str = "saved learner") -> Learner:
         )
     kind = known[name]
     try:
-        learner = kind(**lively(content["config"]))
+        with said_before():
+            learner = kind(**lively(content["config"]))
         arrays = {key: np.array(value, dtype=np.float64) for key, value in content["arrays"].items()}
         learner._restore((int(content["rounds_told"]), arrays, lively(content["statistics"])))
     except (KeyError, TypeError, ValueError, AttributeError) as error:

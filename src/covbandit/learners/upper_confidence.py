@@ -15,6 +15,7 @@ from covbandit.kernels.compilation import ready
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.explanation import Estimates
 from covbandit.learners.pairwise import BONUS, MEAN, PAIR_MEAN, PAIRS, PENALTY, READY, SCATTER
+from covbandit.learners.remarks import one_at_a_time
 from covbandit.learners.state import CAP, COUNT
 from covbandit.maximization import Optimum, maximize_optimistic
 
@@ -30,6 +31,10 @@ class SemiBanditLearner(Learner):
     _means: ClassVar[int] = MEAN  # row of the means that enter the optimistic utility
     _width_kind: ClassVar[str]
     _settle_kernel: ClassVar[Callable[..., None]]
+
+    def _remarks(self) -> tuple[str, ...]:
+        remark = one_at_a_time(self.n_options, self.min_weight)
+        return () if remark is None or self.risk_aversion is None else (remark,)  # without ρ, no risk is at stake
 
     def _adapt(self) -> None:
         ready(self._kernel("_settle_kernel"))(self._state)

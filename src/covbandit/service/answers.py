@@ -46,6 +46,16 @@ _SUMMARY = {
     "expired": 0,
     "amended": 0,
     "last_told_at": "2026-11-20T17:30:00.000000Z",
+    "remarks": [],
+    "risk_aversion_check": {
+        "known": True,
+        "reason": None,
+        "risk_aversion": 2.0,
+        "low": 0.9,
+        "high": 140.0,
+        "verdict": "matters",
+        "message": None,
+    },
 }
 _CHANGE = {
     "at": "2026-11-20T17:30:00.000000Z",
@@ -133,6 +143,18 @@ class VersionAnswer(_Answer):
     tokens: bool = Field(description="Whether a token is needed.")
 
 
+class RiskAversionCheckAnswer(_Answer):
+    """Whether ρ lies in the range in which it matters, by the estimates so far."""
+
+    known: bool
+    reason: str | None = Field(description="Why the range is not known yet.")
+    risk_aversion: float | None
+    low: float | None = Field(description="Up to here the best weights follow the best means, whatever ρ is.")
+    high: float | None = Field(description="From here on they are those of least variance; null if there is no end.")
+    verdict: Literal["matters", "too small", "too large"] | None
+    message: str | None = Field(description="What to know, in words, if ρ lies outside the range.")
+
+
 class SummaryAnswer(_Answer):
     """A study at a glance."""
 
@@ -155,6 +177,11 @@ class SummaryAnswer(_Answer):
     expired: int
     amended: int
     last_told_at: datetime | None
+    remarks: list[str] = Field(description="What follows from the learner's arguments and may not be meant.")
+    risk_aversion_check: RiskAversionCheckAnswer | None = Field(
+        description="Whether ρ matters, from the tenth told round on; null in lists of studies. It may be as old as a "
+        "twentieth of the told rounds."
+    )
 
 
 class StudiesAnswer(_Answer):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from covbandit.allocation import Allocator
 from covbandit.errors import CovbanditError
 from covbandit.learners import Learner
+from covbandit.learners.remarks import said_before, say
 from covbandit.service.remote import RemoteStudy, described, path_of
 from covbandit.service.retrying import Answer, Line
 from covbandit.studies import StudySummary
@@ -126,13 +127,17 @@ class Client:
         if lease is not OWN_LEASE:
             body["lease_seconds"] = as_lease(lease)
         made = self._line.send("POST", "/studies", body, recall=lambda: self._created(body))
+        if isinstance(learner, Mapping):  # others have said it when they were made
+            for remark in StudySummary.from_dict(made.data).remarks:
+                say(remark)
         return RemoteStudy(self._line, made.data["name"])
 
     def _created(self, body: Mapping[str, Any]) -> Answer | None:
         """Return the study of that name, if it is as it was to be created."""
         try:
             answer = self._line.send("GET", path_of(body["name"]))
-            wanted = repr(Configuration.of(body["options"], body["learner"]).build())
+            with said_before():
+                wanted = repr(Configuration.of(body["options"], body["learner"]).build())
         except CovbanditError:
             return None
         found = StudySummary.from_dict(answer.data)

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from covbandit._version import __version__
+from covbandit.learners.remarks import said_before
 from covbandit.service import answers, bodies
 from covbandit.service.lifecycle import Service
 from covbandit.service.metrics import CONTENT_TYPE
@@ -129,14 +130,15 @@ def get_studies(call: Call) -> Response:
 def create_study(call: Call) -> Response:
     """Create a study."""
     body = cast(bodies.CreateBody, call.body)
-    study = Study.create(
-        body.name,
-        body.options,
-        body.learner,
-        body.outcome,
-        store=call.service.store,
-        **_lease(body),
-    )
+    with said_before():  # the answer has the remarks
+        study = Study.create(
+            body.name,
+            body.options,
+            body.learner,
+            body.outcome,
+            store=call.service.store,
+            **_lease(body),
+        )
     call.service.compile(study.name)  # meanwhile, so that its first ask need not wait long
     return json_answer(call.service.keep(study).summary().to_dict(), 201)
 
@@ -270,7 +272,8 @@ def change(call: Call) -> Response:
 def fork(call: Call) -> Response:
     """Replay the history into another learner: what it would advise now, not how it would have performed."""
     body = cast(bodies.ForkBody, call.body)
-    return json_answer(call.study.fork(body.learner, name=body.name).to_dict())
+    with said_before():
+        return json_answer(call.study.fork(body.learner, name=body.name).to_dict())
 
 
 def verify(call: Call) -> Response:

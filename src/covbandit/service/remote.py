@@ -17,10 +17,21 @@ from covbandit.errors import InvalidInput, NotFound, Unsupported
 from covbandit.learners import Explanation, Learner
 from covbandit.learners.files import class_name
 from covbandit.service.retrying import Answer, Line, as_json
-from covbandit.studies import Change, Fork, Frontier, History, Round, StudyEstimates, StudySummary, Verification
+from covbandit.studies import (
+    Change,
+    Fork,
+    Frontier,
+    History,
+    RiskAversionCheck,
+    Round,
+    StudyEstimates,
+    StudySummary,
+    Verification,
+)
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.export import as_format, keep
 from covbandit.studies.ledger import OWN_LEASE
+from covbandit.studies.risk_aversion import too_early
 from covbandit.studies.study import Lease, Outcome, as_lease
 from covbandit.validation import known_name
 
@@ -91,6 +102,14 @@ class RemoteStudy:
     def summary(self) -> StudySummary:
         """Return the study at a glance."""
         return StudySummary.from_dict(self._get("").data)
+
+    def risk_aversion_check(self) -> RiskAversionCheck:
+        """Say whether ρ lies in the range in which it matters; see `covbandit.Study.risk_aversion_check`.
+
+        It is that of the summary, to which up to a twentieth of the told rounds may have been added.
+        """
+        found = self.summary()
+        return found.risk_aversion_check or too_early(found.risk_aversion)
 
     # Ask and tell ----------------------------------------------------------------------------------------------------
 

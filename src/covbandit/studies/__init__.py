@@ -6,6 +6,7 @@ from covbandit.studies.forking import Fork
 from covbandit.studies.glance import list_studies
 from covbandit.studies.history import History
 from covbandit.studies.records import Change, Round, StudySummary, Verification
+from covbandit.studies.risk_aversion import RiskAversionCheck
 from covbandit.studies.store import DEFAULT_STORE, Store
 from covbandit.studies.study import Study
 
@@ -15,6 +16,7 @@ __all__ = [
     "Fork",
     "Frontier",
     "History",
+    "RiskAversionCheck",
     "Round",
     "Store",
     "Study",

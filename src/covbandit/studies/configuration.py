@@ -20,6 +20,7 @@ from covbandit.errors import InvalidInput, NotFound, StateFileError, Unsupported
 from covbandit.learners import Learner
 from covbandit.learners.catalogue import learner_classes
 from covbandit.learners.files import class_name, known_classes, lively, plain
+from covbandit.learners.remarks import said_before
 from covbandit.validation import in_one_spelling, same_names
 
 LONGEST_NAME = 200
@@ -105,7 +106,8 @@ class Configuration:
                 f"import {module} before opening the study"
             )
         arguments = lively(self.arguments)
-        return known[self.learner](**arguments, n_options=len(self.options), options=self.options)
+        with said_before():
+            return known[self.learner](**arguments, n_options=len(self.options), options=self.options)
 
     # Options ---------------------------------------------------------------------------------------------------------
 

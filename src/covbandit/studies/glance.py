@@ -21,9 +21,10 @@ def summary_of(connection: Connection, row: Row[Any]) -> StudySummary:
     still_open = int(row.n_open) - _ended(connection, row)
     configuration = Configuration.from_text(row.configuration)
     feedback: str
+    remarks: tuple[str, ...] = ()
     try:
         learner = configuration.build()
-        feedback, shown = learner.feedback, repr(learner)
+        feedback, shown, remarks = learner.feedback, repr(learner), learner._remarks()
     except StateFileError:  # a class of the user's own, not imported here: the other studies are listed all the same
         feedback, shown = "unknown", f"{configuration.learner}, not known here"
     return StudySummary(
@@ -45,6 +46,7 @@ def summary_of(connection: Connection, row: Row[Any]) -> StudySummary:
         expired=int(row.n_rounds - row.n_told) - still_open,
         amended=int(row.n_amended),
         last_told_at=moment(row.last_told_at),
+        remarks=remarks,
     )
 
 

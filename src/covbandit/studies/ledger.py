@@ -162,6 +162,11 @@ class Ledger:
             self._configure(row.configuration)
             yield self._synchronised(connection, row), self._configuration
 
+    @property
+    def state_in_memory(self) -> tuple[str, int] | None:
+        """Return the id and the revision of the state that the learner has, None if that is not known."""
+        return self._state_in_memory
+
     def find(self, round_id: object) -> Round:
         """Return one round."""
         with self.reading() as (connection, row):

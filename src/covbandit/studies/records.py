@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, Literal, Self
 
 from covbandit.studies.allocate import Amount, allocate
+from covbandit.studies.risk_aversion import RiskAversionCheck
 
 NEVER = 253_402_214_400.0
 """When a lease without an end ends: in the year 9999."""
@@ -44,12 +45,16 @@ class _Record:
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return as_iso(value)
+    if isinstance(value, RiskAversionCheck):
+        return value.to_dict()
     return list(value) if isinstance(value, tuple) else value
 
 
 def _lively(value: Any, kind: str) -> Any:
     if kind.startswith("datetime") and isinstance(value, str):
         return datetime.fromisoformat(value)
+    if kind.startswith("RiskAversionCheck") and isinstance(value, Mapping):
+        return RiskAversionCheck.from_dict(value)
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -185,6 +190,10 @@ class StudySummary(_Record):
         Raised by every ask, tell and change.
     rounds, told, open, expired, amended : int
         How many rounds there are, and of which kind; amended ones are told ones that were corrected.
+    remarks : tuple of str
+        What follows from the learner's arguments and may not be meant, in words.
+    risk_aversion_check : RiskAversionCheck or None
+        Whether ρ lies in the range in which it matters; None in lists of studies, where it is not computed.
     """
 
     name: str
@@ -205,6 +214,8 @@ class StudySummary(_Record):
     expired: int
     amended: int
     last_told_at: datetime | None
+    remarks: tuple[str, ...] = ()
+    risk_aversion_check: RiskAversionCheck | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -28,6 +29,7 @@ from covbandit.studies.log import Progress, told_rounds
 from covbandit.studies.outcomes import as_outcome_kind
 from covbandit.studies.reading import changes_in, lines_of_log, rounds_in, tells_in
 from covbandit.studies.records import Change, Round, StudySummary, Verification
+from covbandit.studies.risk_aversion import ENOUGH, RiskAversionCheck, check_risk_aversion, too_early
 from covbandit.studies.schema import studies
 from covbandit.studies.store import DEFAULT_STORE, Store, opened
 from covbandit.studies.verification import verify
@@ -74,6 +76,7 @@ class Study:
         self._ledger = ledger
         self._course: tuple[Any, Course] = (None, Course())
         self._course_end: Any = None  # the last line of the log that the course has taken in
+        self._risk: tuple[tuple[Configuration, Any], int, RiskAversionCheck] | None = None
         self._course_lock = threading.Lock()  # two threads must not take in the same rounds
 
     # Making and finding ----------------------------------------------------------------------------------------------
@@ -217,7 +220,12 @@ class Study:
     def summary(self) -> StudySummary:
         """Return the study at a glance."""
         with self._ledger.reading() as (connection, row):
-            return summary_of(connection, row)
+            found = summary_of(connection, row)
+        if found.feedback == "unknown":  # its class is not imported here, so nothing can be computed
+            return found
+        if found.risk_aversion is None or found.told < ENOUGH:  # no need to read the learner's statistics
+            return replace(found, risk_aversion_check=too_early(found.risk_aversion))
+        return replace(found, risk_aversion_check=self._risk_check(roughly=True))
 
     # Ask and tell ----------------------------------------------------------------------------------------------------
 
@@ -394,6 +402,27 @@ class Study:
             copy = learner.clone()
         return frontier_of(copy, configuration, points)
 
+    def risk_aversion_check(self) -> RiskAversionCheck:
+        """Say whether ρ lies in the range in which it matters by the learner's estimates, and what that range is.
+
+        A ρ in another unit than the rewards is often off by a factor of a thousand, and then does not matter: the
+        weights follow the best mean, or are those of least variance, whatever exactly ρ is.
+
+        Examples
+        --------
+        >>> import covbandit as cb
+        >>> import tempfile, pathlib
+        >>> store = pathlib.Path(tempfile.mkdtemp()) / "studies.db"
+        >>> learner = cb.MCEmpirical(n_options=2, risk_aversion=0.4)
+        >>> study = cb.Study.create("ads", ["search", "social"], learner, outcome="per_unit", store=store)
+        >>> for k in range(10):  # rewards in the thousands
+        ...     told = study.tell_outside([0.5, 0.5], [9000 + 500 * (k % 3), 8000 - 300 * (k % 2)])
+        >>> check = study.risk_aversion_check()
+        >>> check.verdict, f"{check.low:.4f}", f"{check.high:.4f}"
+        ('too large', '0.0048', '0.0913')
+        """
+        return self._risk_check(roughly=False)
+
     def history(self, points: int = 400) -> History:
         """Return the course of the study: weights, rewards and risk over the told rounds."""
         with self._course_lock, self._ledger.reading() as (connection, row):
@@ -472,6 +501,27 @@ class Study:
             return verify(connection, row, progress)
 
     # Inside ----------------------------------------------------------------------------------------------------------
+
+    def _risk_check(self, roughly: bool) -> RiskAversionCheck:
+        """Return the check of ρ, from memory if nothing was told since.
+
+        `roughly` also takes one from memory to which fewer than a twentieth of the rounds were added: a glance at the
+        study costs no more than before, however often it is taken while rounds are told.
+        """
+        with self._ledger.learner_now() as (learner, configuration):
+            basis = (configuration, self._ledger.state_in_memory)
+            told = learner.rounds_told
+            kept = self._risk
+            if kept is not None and (
+                kept[0] == basis
+                or (roughly and kept[0][0] == configuration and kept[1] >= ENOUGH and kept[1] <= told <= 1.05 * kept[1])
+            ):
+                return kept[2]
+            copy = learner.clone()
+        # The books are free again: whoever asks or tells does not wait for this.
+        found = check_risk_aversion(copy, configuration.retired)
+        self._risk = (basis, told, found)
+        return found
 
     def _forked(self, connection: Connection, row: Row[Any], learner: object) -> Forked:
         return forked(connection, row.id, Configuration.from_text(row.configuration), row.outcome, learner)

@@ -15,6 +15,7 @@ from covbandit.environments import Gaussian
 from covbandit.errors import CovbanditError, InvalidInput
 from covbandit.learners import Learner, load_learner
 from covbandit.learners.files import describe
+from covbandit.learners.remarks import said_before
 from covbandit.problems import random
 from covbandit.simulation import simulate
 from covbandit.simulation.engine import fresh_player, total_reward
@@ -48,7 +49,8 @@ class LearnerConformance(ABC):
         for name in ("variance_bound", "gamma", "curvature"):
             if config.get(name) is not None:
                 config[name] = np.multiply(config[name], factor**2)
-        return type(learner)(**config)
+        with said_before():
+            return type(learner)(**config)
 
     # Rewards and observations ----------------------------------------------------------------------------------------
 
