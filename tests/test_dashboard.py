@@ -21,8 +21,9 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from covbandit.service.app import create_app
 from covbandit.service.server import listen
-from covbandit.studies import Store, Study
+from covbandit.studies import Store, Study, list_studies
 from covbandit.studies.tokens import create_token
+from covbandit.typed_numbers import readings
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
@@ -626,3 +627,293 @@ def test_light_and_dark(browser: Browser, store: Store, url: str) -> None:
         expect(visit.page.get_by_role("button", name="Theme: dark")).to_be_visible()
         assert visit.page.evaluate(background) == "rgb(20, 23, 26)"
         assert visit.console == []
+
+
+# Mistakes and surprises -----------------------------------------------------------------------------------------------
+
+
+@needs_chromium
+def test_a_told_key_asked_again_shows_its_round(browser: Browser, store: Store, url: str) -> None:
+    study = funds(store, rounds=0)
+    with Visit(browser, url) as visit:
+        visit.study("funds")
+        page, asking = visit.page, visit.card("Ask and tell")
+        page.get_by_label("Key").fill("2026-W47")
+        page.get_by_role("button", name="Ask for weights").click()
+        page.get_by_role("button", name="Tell what happened").click()
+        for name in ("SPY", "TLT", "GLD"):
+            page.get_by_label(f"Outcome: {name}").fill("0.25")
+        page.get_by_role("button", name="Tell", exact=True).click()
+        expect(visit.figure("Rounds told")).to_have_text("1")
+        expect(page.get_by_label("Key")).to_have_value("")  # the next ask is for another week
+
+        expect(page.locator("#messages .message")).to_have_count(0)  # good news goes away by itself
+        page.get_by_label("Key").fill("2026-W47")
+        page.get_by_role("button", name="Ask for weights").click()
+        heading = asking.get_by_role(
+            "heading", name=re.compile(r"^2026-W47 is round 1, told on \d+ \w+ \d{4}, \d\d:\d\d$")
+        )
+        expect(heading).to_be_visible()
+        expect(asking.locator(".proposed li")).to_have_count(3)
+        expect(asking.locator(".proposed")).to_contain_text("33.3")
+        expect(asking.get_by_role("button", name="Tell what happened")).to_have_count(0)
+        expect(page.locator("#messages .message")).to_have_count(0)  # neither "is open" nor a mistake of the page's
+        asking.get_by_role("button", name="Clear the key").click()
+        expect(heading).to_have_count(0)
+        expect(page.get_by_label("Key")).to_have_value("")
+        page.get_by_label("Key").fill("2026-W48")
+        page.get_by_role("button", name="Ask for weights").click()
+        expect(asking.get_by_role("heading", name="Round 2: play these weights")).to_be_visible()
+        assert visit.console == []
+    assert study.summary().rounds == 2
+    study.close()
+
+
+@needs_chromium
+def test_another_key_typed_meanwhile_is_kept(browser: Browser, store: Store, url: str) -> None:
+    study = funds(store, rounds=0)
+    waiting = study.ask(key="2026-W47")
+    with Visit(browser, url) as visit:
+        visit.study("funds")
+        page = visit.page
+        page.get_by_label("Key").fill("2026-W48")
+        page.get_by_role("button", name=f"Tell round {waiting.id}").first.click()
+        for name in ("SPY", "TLT", "GLD"):
+            page.get_by_label(f"Outcome: {name}").fill("0.25")
+        page.get_by_role("button", name="Tell", exact=True).click()
+        expect(visit.figure("Rounds told")).to_have_text("1")
+        expect(page.get_by_label("Key")).to_have_value("2026-W48")
+    study.close()
+
+
+@needs_chromium
+def test_no_error_of_a_script_ever_reaches_a_user(browser: Browser, store: Store, url: str) -> None:
+    funds(store).close()
+    plain = "This page made a mistake."
+    with Visit(browser, url) as visit:
+        visit.study("funds")
+        page, shown = visit.page, visit.page.locator("#messages .message.bad")
+        for fault in ("setTimeout(() => null.id)", "void Promise.reject(new TypeError('x is undefined'))"):
+            page.evaluate(f"() => {{ {fault} }}")
+            expect(shown).to_contain_text(plain)
+            expect(shown).to_have_count(1)
+            shown.get_by_role("button", name="Dismiss").click()
+        assert any("null" in text for text in visit.faults)  # the console has the details
+        assert any("x is undefined" in text for text in visit.console)
+        # An answer that the page does not understand: a fault of the page, whatever is being done.
+        page.route("**/ask", lambda route: route.fulfill(json={"id": 9, "weights": None}))
+        page.get_by_role("button", name="Ask for weights").click()
+        expect(shown).to_contain_text(plain)
+        page.route("**/explain", lambda route: route.fulfill(json={}))
+        page.reload()
+        expect(visit.card("Proposed weights, and why")).to_contain_text(plain)
+        body = page.locator("body").inner_text()
+        assert re.findall(r"undefined|TypeError|Cannot read|is not a function|of null", body) == []
+        visit.faults.clear()  # they were made on purpose
+        page.unroute("**/explain")
+
+
+@needs_chromium
+def test_typed_numbers_are_read_or_refused_with_both_readings(browser: Browser, store: Store, url: str) -> None:
+    study = funds(store)
+    with Visit(browser, url) as visit:
+        visit.study("funds")
+        page, dialog = visit.page, visit.page.get_by_role("dialog")
+        page.get_by_role("button", name="Ask for weights").click()
+        page.get_by_role("button", name="Tell what happened").click()
+        page.get_by_label("Outcome: SPY").fill("3,600")
+        page.get_by_label("Outcome: TLT").fill("1e-3")
+        page.get_by_label("Outcome: GLD").fill(" -.5 ")
+        page.get_by_role("button", name="Tell", exact=True).click()
+        alert = dialog.get_by_role("alert")
+        expect(alert).to_contain_text("Outcome of SPY: “3,600” may mean 3600 or 3.6: write the one that is meant.")
+        expect(page.get_by_label("Outcome: SPY")).to_be_focused()
+        for typed, said in {
+            "1.234,5": "write 1234.5",
+            "1'000": "write 1000",
+            "2m": "may mean 2000000 or 0.002",
+        }.items():
+            page.get_by_label("Outcome: SPY").fill(typed)
+            page.get_by_role("button", name="Tell", exact=True).click()
+            expect(alert).to_contain_text(said)
+        page.get_by_label("Other weights were played than asked").check()
+        page.get_by_label("Weight played: SPY").fill("50%")
+        expect(dialog).to_contain_text("One of the weights is not a number.")
+        page.get_by_label("Outcome: SPY").fill("3600")
+        page.get_by_role("button", name="Tell", exact=True).click()
+        expect(alert).to_contain_text("Weight of SPY: “50%” is not written as a number: write 0.5.")
+        page.get_by_label("Other weights were played than asked").uncheck()
+        page.get_by_role("button", name="Tell", exact=True).click()
+        expect(visit.figure("Rounds told")).to_have_text("4")
+        page.get_by_label("Risk aversion").fill("0,4")
+        visit.card("Set-up").get_by_role("button", name="Change").click()
+        expect(page.locator("#messages .message.bad")).to_contain_text(
+            "Risk aversion ρ: “0,4” is not written as a number"
+        )
+        assert visit.console == []
+    assert study.round(4).outcome == {"SPY": 3600.0, "TLT": 0.001, "GLD": -0.5}
+    assert study.risk_aversion == 2.0
+    study.close()
+
+
+@needs_chromium
+def test_the_page_reads_numbers_as_the_command_line_does(browser: Browser, url: str) -> None:
+    texts = [
+        "3,600",
+        "-3,600",
+        "(3,600)",
+        "0,300",
+        "3,60",
+        "3,6000",
+        ",5",
+        "1,234,567",
+        "1.234.567",
+        "1,00,000",
+        "1.234,5",
+        "1,234.5",
+        "3.600,00",
+        "1'000",
+        "1’000,50",
+        "1 000",
+        "1\xa0000",
+        "1\u202f000,5",
+        "1_000",
+        "−5",
+        "5-",
+        "50%",
+        "12,5 %",
+        "€3600",
+        "3.600 €",
+        "-$1,000.50",
+        "CHF 20",
+        "3k",
+        "3.5K",
+        "2M",
+        "2m",
+        "1,5 Mio.",
+        "0,0",
+        "",
+        ",",
+        ".",
+        "many",
+        "12abc",
+        "k",
+        "€",
+        "1,2,3",
+        "1 00",
+        "--5",
+        "0.05%",
+        "12,000%",
+        "0,0001k",
+        "constructor",
+    ]
+    with Visit(browser, url) as visit:
+        read = "async ([texts, share]) => texts.map((t) => window.readings(t, share))"
+        visit.page.evaluate("async () => { window.readings = (await import('/dashboard/typed.js')).readings; }")
+        for share in (False, True):
+            assert visit.page.evaluate(read, [texts, share]) == [readings(text, share) for text in texts]
+
+
+@needs_chromium
+def test_a_new_study_chooses_no_risk_aversion_and_every_example_of_settings_is_accepted(
+    browser: Browser, store: Store, url: str
+) -> None:
+    with Visit(browser, url) as visit:
+        page = visit.page
+        learners = [
+            None,
+            "MCEmpirical",
+            "ShrunkEmpirical",
+            "OGD",
+            "LinearFI",
+            "PairUCB",
+            "MCUCB",
+            "GradientTS",
+            "MCETE",
+        ]
+        for k, learner in enumerate(learners):
+            page.goto(f"{url}/#/")
+            page.goto(f"{url}/#/new")
+            page.get_by_label("Name", exact=True).fill(f"study {k}")
+            page.get_by_label("Options", exact=True).fill("a\nb\nc")
+            expect(page.get_by_label("Risk aversion")).to_have_value("")
+            page.get_by_text("Choose the learner yourself").click()
+            if learner is not None:
+                page.get_by_label("Learner", exact=True).select_option(learner)
+            example = page.get_by_label("Other settings (JSON)").get_attribute("placeholder")
+            page.get_by_label("Other settings (JSON)").fill(str(example))
+            if k == 0:
+                page.get_by_role("button", name="Create study").click()  # the browser itself says what is missing
+                expect(page.get_by_label("Risk aversion")).to_be_focused()
+                page.get_by_label("Other settings (JSON)").fill("half_life")
+                page.get_by_label("Risk aversion").fill("0.0002")
+                page.get_by_role("button", name="Create study").click()
+                expect(page.get_by_role("alert")).to_contain_text(f"not JSON, such as {example}")
+                page.get_by_label("Other settings (JSON)").fill(str(example))
+            if page.get_by_label("Risk aversion").is_visible():
+                page.get_by_label("Risk aversion").fill("0.0002")
+            page.get_by_role("button", name="Create study").click()
+            expect(page.get_by_role("heading", name=f"study {k}", level=1)).to_be_visible()
+        assert visit.console == []
+    assert len(list_studies(store)) == len(learners)
+    study = Study.open("study 0", store)
+    assert study.risk_aversion == 0.0002
+    study.close()
+
+
+@needs_chromium
+def test_what_should_be_known_of_the_set_up_is_said_at_the_top(browser: Browser, store: Store, url: str) -> None:
+    study = funds(store, rounds=12)
+    with Visit(browser, url) as visit:
+        page = visit.page
+        visit.study("funds")
+        expect(visit.card("Set-up")).to_contain_text(
+            re.compile(r"By the estimates so far, ρ matters between [\d.,]+ and")
+        )
+        expect(page.locator(".remarks .message")).to_have_count(0)
+        study.set_risk_aversion(2000.0)
+        expect(page.locator(".remarks")).to_contain_text("Risk aversion ρ = 2000 is too large to matter")
+        expect(page.locator(".remarks")).to_contain_text("least variance")
+        page.goto(f"{url}/#/new")
+        page.get_by_label("Name", exact=True).fill("ads")
+        page.get_by_label("Options", exact=True).fill("a\nb\nc")
+        page.get_by_label("Only the chosen options' results").check()
+        page.get_by_label("Risk aversion").fill("0.5")
+        page.get_by_label("Least weight").fill("0.6")
+        page.get_by_role("button", name="Create study").click()
+        expect(page.locator(".remarks")).to_contain_text("risk is that of single options")
+        assert visit.console == []
+    study.close()
+
+
+@needs_chromium
+def test_imported_history_shows_what_the_study_would_have_held_and_earned(
+    browser: Browser, store: Store, url: str
+) -> None:
+    learner = {"class": "MCEmpirical", "risk_aversion": 0.5}
+    study = Study.create("funds", ["SPY", "TLT"], learner, "per_unit", store=store)
+    chosen = Study.create("ads", ["SPY", "TLT"], {"feedback": "chosen", "risk_aversion": 0.5}, "per_unit", store=store)
+    for row in np.random.default_rng(2).normal([1.0, 0.5], 1.0, (30, 2)).round(3).tolist():
+        study.tell_outside({"SPY": 0.5, "TLT": 0.5}, row)
+        chosen.tell_outside({"SPY": 1.0}, {"SPY": row[0]})
+    would = study.history().would_have_cumulative_reward
+    assert would is not None
+    with Visit(browser, url) as visit:
+        visit.study("funds")
+        for title in ("Cumulative reward", "Running risk"):
+            assert visit.drawn(title)
+            expect(visit.card(title).locator(".legend")).to_contain_text("This study would have")
+            expect(visit.card(title)).to_contain_text("All 30 told rounds came from outside")
+        expect(visit.card("Weights over time")).to_contain_text("What the study would have held")
+        visit.card("Cumulative reward").get_by_role("button", name="Show as table").click()
+        first = visit.card("Cumulative reward").locator("tbody tr").first
+        expect(first).to_contain_text(f"{would[-1]:.4g}")
+        visit.study("ads")
+        for title in ("Cumulative reward", "Running risk"):
+            assert visit.drawn(title)
+            expect(visit.card(title).locator(".legend")).to_contain_text("Played outside")
+            expect(visit.card(title)).to_contain_text("only the options that were played there were seen")
+            expect(visit.card(title)).not_to_contain_text("would have:")
+        assert visit.console == []
+    study.close()
+    chosen.close()

@@ -13,6 +13,9 @@ from covbandit.learners.files import describe
 from decision_set import assert_on_the_set
 from semi_bandit_play import KINDS, draw, make, past_start_up, seen, some_weights, value
 
+# Learners that choose one option at a time say so when they are made; that is tested elsewhere.
+pytestmark = pytest.mark.filterwarnings("ignore:min_weight=.* is above one half:covbandit.errors.SetupWarning")
+
 
 @pytest.mark.parametrize("least", [0.1, 0.3, 0.6, None])
 @pytest.mark.parametrize("kind", KINDS)

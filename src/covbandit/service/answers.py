@@ -348,6 +348,9 @@ class HistoryAnswer(_Answer):
             "told": 2,
             "asked": 1,
             "points": 2,
+            "would_have_weights": None,
+            "would_have_cumulative_reward": None,
+            "would_have_risk": None,
         }
     )
     round: list[int]
@@ -367,6 +370,12 @@ class HistoryAnswer(_Answer):
     told: int
     asked: int = Field(description="Told rounds that the study had proposed.")
     points: int
+    would_have_weights: dict[str, Numbers] | None = Field(
+        description="As long as all told rounds came from outside and every option is seen: what the study would have "
+        "proposed in each, knowing the rounds before it."
+    )
+    would_have_cumulative_reward: Numbers | None = Field(description="What that would have earned.")
+    would_have_risk: Numbers | None
 
 
 class ChangeAnswer(_Answer):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Self
@@ -11,11 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit import validation
-from covbandit.studies.log import Told
+from covbandit.studies.configuration import Configuration
+from covbandit.studies.log import Told, tell
 from covbandit.studies.outcomes import realised
 from covbandit.studies.records import as_iso, moment
 
 F64 = NDArray[np.float64]
+
+MOST_IMAGINED = 5_000
+"""Rounds from outside that are played again at most, to see what the study would have earned."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,10 @@ class History:
         Those of them that the study had proposed.
     points : int
         How many are shown.
+    would_have_weights, would_have_cumulative_reward, would_have_risk : dict, tuple or None
+        As long as every told round came from outside: what the study would have proposed in each, knowing the rounds
+        before it, and what that would have earned. Known under full information only, told per unit, with the
+        outcome of every option that would have had weight, for up to 5,000 rounds, while no option was ever retired.
     """
 
     round: tuple[int, ...]
@@ -67,6 +75,9 @@ class History:
     told: int
     asked: int
     points: int
+    would_have_weights: dict[str, tuple[float, ...]] | None = None
+    would_have_cumulative_reward: tuple[float, ...] | None = None
+    would_have_risk: tuple[float | None, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain numbers, text, None and lists."""
@@ -75,7 +86,9 @@ class History:
             value = getattr(self, each.name)
             plain[each.name] = list(value) if isinstance(value, tuple) else value
         plain["told_at"] = [as_iso(value) for value in self.told_at]
-        plain["weights"] = {name: list(values) for name, values in self.weights.items()}
+        for name in ("weights", "would_have_weights"):
+            if plain[name] is not None:
+                plain[name] = {option: list(values) for option, values in plain[name].items()}
         return plain
 
     @classmethod
@@ -84,9 +97,12 @@ class History:
         values: dict[str, Any] = {
             each.name: tuple(data[each.name]) if isinstance(data[each.name], list) else data[each.name]
             for each in fields(cls)
+            if each.name in data  # older services do not know all
         }
         values["told_at"] = tuple(datetime.fromisoformat(value) for value in data["told_at"])
-        values["weights"] = {name: tuple(column) for name, column in data["weights"].items()}
+        for name in ("weights", "would_have_weights"):
+            if values.get(name) is not None:
+                values[name] = {option: tuple(column) for option, column in data[name].items()}
         return cls(**values)
 
 
@@ -101,6 +117,17 @@ class Course:
         self._weights: list[F64] = []
         self._rewards: list[float] = []
         self._equal: list[float] = []
+        self._seen: list[F64] = []  # rewards of all options, as long as somebody may want to play them again
+        self._imagined: _Imagined | None = None
+
+    def imagine(self, configuration: Configuration) -> None:
+        """Work out what the study would have proposed in the rounds told from outside, and what that would have earned.
+
+        Each round is worked out once: a learner goes along with what is told.
+        """
+        if self._imagined is None or self._imagined.configuration != configuration:
+            self._imagined = _Imagined(configuration)
+        self._imagined.follow(self._weights, self._seen)
 
     def extend(self, told: Iterable[Told], kind: str) -> None:
         """Take in further rounds."""
@@ -113,6 +140,16 @@ class Course:
             self._weights.append(each.played)
             self._rewards.append(realised(rewards, each.played))
             self._equal.append(float(np.nanmean(rewards)) if isinstance(rewards, np.ndarray) else np.nan)
+            outside = each.source == "outside" and isinstance(rewards, np.ndarray)
+            if outside and len(self._seen) == len(self._rounds) - 1 < MOST_IMAGINED:
+                self._seen.append(rewards)  # type: ignore[arg-type]
+            else:
+                self._seen, self._imagined = [], None
+
+    @property
+    def only_from_outside(self) -> bool:
+        """Whether all told rounds came from outside, and are few enough to be played again."""
+        return 0 < len(self._rounds) == len(self._seen)
 
     def history(self, options: tuple[str, ...], full_information: bool, points: int) -> History:
         """Return the course, thinned evenly; the first and the last round are always there, of asked ones too."""
@@ -128,6 +165,16 @@ class Course:
         total, risk = _sums(rewards, shown + 1)
         equal_total, equal_risk = _sums(equal, shown + 1) if full_information else (None, None)
         asked_total, asked_risk = _sums(rewards[asked], counted)
+        imagined = self._imagined
+        would: dict[str, Any] = {}
+        if imagined is not None and imagined.possible and len(imagined.rewards) == n:
+            held = np.array(imagined.weights)[shown]
+            would_total, would_risk = _sums(np.array(imagined.rewards), shown + 1)
+            would = {
+                "would_have_weights": {name: tuple(held[:, i].tolist()) for i, name in enumerate(options)},
+                "would_have_cumulative_reward": would_total,
+                "would_have_risk": would_risk,
+            }
         asked_equal_total, asked_equal_risk = _sums(equal[asked], counted) if full_information else (None, None)
         return History(
             round=tuple(self._rounds[k] for k in shown),
@@ -147,7 +194,32 @@ class Course:
             told=n,
             asked=int(asked.sum()),
             points=int(shown.size),
+            **would,
         )
+
+
+class _Imagined:
+    """A learner that is asked before each round of a history and then told it."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.possible = True
+        self.weights: list[F64] = []
+        self.rewards: list[float] = []
+        self._learner = configuration.build()
+
+    def follow(self, played: Sequence[F64], seen: Sequence[F64]) -> None:
+        """Go on to the end of the history, or to the first round whose outcome of what it holds is not known."""
+        for k in range(len(self.rewards), len(seen)):
+            weights = self._learner.ask()
+            earned = realised(seen[k], weights)
+            if not np.isfinite(earned):
+                self.possible = False
+            if not self.possible:
+                return
+            self.weights.append(weights)
+            self.rewards.append(earned)
+            tell(self._learner, played[k], seen[k])
 
 
 def _thinned(asked: NDArray[np.bool_], points: int) -> NDArray[np.intp]:

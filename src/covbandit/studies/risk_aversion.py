@@ -22,6 +22,10 @@ ENOUGH = 10
 Verdict = Literal["matters", "too small", "too large"]
 
 _SEEN_TOO_LITTLE = f"every option in use must have been seen {ENOUGH} times"
+_FOLLOWS = {
+    "too small": "Below, risk hardly counts: apart from exploration, the weights follow the best estimated mean.",
+    "too large": "Above, means hardly count: apart from exploration, the weights are those of least variance.",
+}
 _UNIT = "ρ is in 1 / (unit of reward): check that it fits the numbers that are told"
 
 
@@ -129,15 +133,10 @@ def _judged(rho: float, low: float, high: float) -> RiskAversionCheck:
     end = None if np.isinf(high) else high
     where = f"above {_short(low)}" if end is None else f"between {_short(low)} and {_short(high)}"
     message = None
-    if verdict == "too small":
+    if verdict != "matters":
         message = (
-            f"ρ = {_short(rho, 6)} is too small to matter: by the estimates so far ρ matters {where}. Below, risk "
-            f"hardly counts: apart from exploration, the weights follow the best estimated mean. {_UNIT}."
-        )
-    elif verdict == "too large":
-        message = (
-            f"ρ = {_short(rho, 6)} is too large to matter: by the estimates so far ρ matters {where}. Above, means "
-            f"hardly count: apart from exploration, the weights are those of least variance. {_UNIT}."
+            f"risk aversion ρ = {_short(rho, 6)} is {verdict} to matter: by the estimates so far ρ matters {where}. "
+            f"{_FOLLOWS[verdict]} {_UNIT}."
         )
     return RiskAversionCheck(True, None, rho, low, end, verdict, message)
 

@@ -438,6 +438,10 @@ class Study:
             new = told_rounds(connection, self._ledger.study, len(configuration.options), course.last)
             course.extend(new, self._ledger.kind)
             full = self._ledger.kind == "per_unit" and configuration.build().feedback == "all"
+            kinds = {change.kind for change in changes_in(connection, row)}
+        with self._course_lock:
+            if full and self._course[1] is course and course.only_from_outside and not kinds & {"retired", "restored"}:
+                course.imagine(configuration)
             return course.history(configuration.options, full, points)
 
     def export(self, path: str | Path | None = None, format: str | None = None) -> bytes:

@@ -3,7 +3,7 @@
 import { onTokenNeeded, SignedOut, version } from "./api.js";
 import { tokenDialog } from "./dialogs.js";
 import { fill, h } from "./dom.js";
-import { bad, errorBox } from "./messages.js";
+import { bad, catchTheRest, errorBox } from "./messages.js";
 import { setToken, token } from "./session.js";
 import { startTheme } from "./theme.js";
 import { startClock } from "./times.js";
@@ -79,6 +79,7 @@ function offerSignIn() {
 }
 
 async function start() {
+  catchTheRest();
   startTheme(document.getElementById("theme"));
   document.getElementById("skip").addEventListener("click", (event) => {
     event.preventDefault(); // the hash is the router's

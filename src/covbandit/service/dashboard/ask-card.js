@@ -61,10 +61,11 @@ export function askCard(colourOf, changed) {
     if (client.value.trim()) body.client = client.value.trim();
     if (key.value.trim()) body.key = key.value.trim();
     try {
-      latest = await api.ask(summary.name, body);
-      good(`Round ${latest.id} is open.`);
-      changed(latest);
-      element.querySelector(`[data-focus="tell ${latest.id}"]`)?.focus({ preventScroll: true });
+      const found = await api.ask(summary.name, body);
+      latest = found;
+      if (statusOf(found) === "open") good(`Round ${found.id} is open.`);
+      changed(found);
+      element.querySelector(`[data-focus="tell ${found.id}"]`)?.focus({ preventScroll: true });
     } catch (error) {
       bad(error);
     } finally {
@@ -76,6 +77,7 @@ export function askCard(colourOf, changed) {
     const told = await tellDialog(summary, round);
     if (told === null) return;
     if (latest?.id === told.id) latest = null;
+    if (told.key !== null && key.value.trim() === told.key) key.value = ""; // the next ask is for something else
     good(`Round ${told.id} is told.`);
     changed(told);
     button.focus({ preventScroll: true }); // its own button is gone with the round
@@ -89,32 +91,67 @@ export function askCard(colourOf, changed) {
   }
 
   function drawAnswer() {
-    const round = latest === null ? null : (store.rounds.get(latest.id) ?? latest);
-    if (round === null || round.status === "told") {
-      latest = null;
+    if (latest === null) {
       fill(answer);
       return;
     }
-    const held = Object.entries(round.weights)
-      .filter(([, weight]) => weight > 0)
-      .sort((a, b) => b[1] - a[1]);
+    if (latest.status === "told") {
+      drawTold(store.rounds.get(latest.id) ?? latest);
+      return;
+    }
+    const round = store.rounds.get(latest.id) ?? latest;
+    if (round.status === "told") {
+      latest = null; // told meanwhile, here or elsewhere
+      fill(answer);
+      return;
+    }
     fill(
       answer,
       h(
         "div",
         { class: "proposal" },
         h("h3", {}, `Round ${round.id}: play these weights`),
-        h(
-          "ul",
-          { class: "proposed" },
-          held.map(([name, weight]) =>
-            h("li", {}, h("span", {}, h("span", { class: "key square", style: { color: colourOf(name) } }), name), h("strong", {}, percent(weight))),
-          ),
-        ),
+        statusOf(round) === "expired" ? h("p", { class: "note" }, `It was asked ${ago(round.asked_at)}. Its lease has ended; it may still be told.`) : null,
+        weightsOf(round.weights),
         h("button", { type: "button", class: "primary", data: { focus: `tell ${round.id}` }, onclick: () => tell(round) }, "Tell what happened…"),
       ),
     );
   }
+
+  /** The key that was asked with belongs to a round that is done. */
+  function drawTold(round) {
+    fill(
+      answer,
+      h(
+        "div",
+        { class: "proposal told", role: "status" },
+        h("h3", {}, `${round.key ?? "This"} is round ${round.id}, told on ${moment(round.told_at)}`),
+        h("p", { class: "note" }, "These weights were played. A key always gives the same round: take another key for a new one."),
+        weightsOf(round.played ?? round.weights),
+        h("button", { type: "button", data: { focus: "told, go on" }, onclick: goOn }, "Clear the key"),
+      ),
+    );
+  }
+
+  function goOn() {
+    latest = null;
+    key.value = "";
+    drawAnswer();
+    drawWaiting();
+    key.focus({ preventScroll: true });
+  }
+
+  const weightsOf = (weights) =>
+    h(
+      "ul",
+      { class: "proposed" },
+      Object.entries(weights)
+        .filter(([, weight]) => weight > 0)
+        .sort((a, b) => b[1] - a[1])
+        .map(([name, weight]) =>
+          h("li", {}, h("span", {}, h("span", { class: "key square", style: { color: colourOf(name) } }), name), h("strong", {}, percent(weight))),
+        ),
+    );
 
   function drawWaiting() {
     const rounds = store.waiting().filter((round) => round.id !== latest?.id);

@@ -9,32 +9,69 @@ const WHY_NOT = {
   all: "No comparison with equal weights: it needs every option's outcome in every round.",
 };
 
-function lines(title, { own, equal, what, text, zero }) {
+/** Why it is not known what the study would have earned in rounds from outside. */
+const WHY_NOT_IMAGINED = {
+  chosen: "What the study would have earned in them is not known: only the options that were played there were seen.",
+  total: "What the study would have earned in them is not known: only the total of what was played there was seen.",
+  all: "What the study would have earned in them was not worked out: that takes every option's outcome per unit of weight, no option ever retired, and at most 5,000 rounds.",
+};
+
+/** The rounds that the study proposed: what it has to answer for. */
+function proposed(history, { own, equal, text }, feedback, colours) {
+  const outside = history.told - history.asked;
+  const drawn = history.source.flatMap((source, k) => (source === "asked" ? [k] : []));
+  const pick = (values) => drawn.map((k) => values[k]);
+  const other = history[equal] ? pick(history[equal]) : null;
+  return {
+    drawn,
+    series: [
+      { id: "own", name: "This study", data: pick(history[own]), shade: colours.accent, type: "solid", width: 2.5 },
+      ...(other === null ? [] : [{ id: "equal", name: "Equal weights", data: other, shade: colours.second, type: "dashed", width: 2 }]),
+    ],
+    after: `after ${plural(history.asked, "told round")}${outside ? " that the study proposed" : ""}`,
+    note: [
+      text,
+      outside ? `Only the ${plural(history.asked, "round")} that the study proposed; ${count(outside)} told from outside ${outside === 1 ? "is" : "are"} left out.` : "",
+      other === null ? (WHY_NOT[feedback] ?? WHY_NOT.all) : "",
+    ],
+  };
+}
+
+/** Rounds from outside alone: what the study would have earned in them, if that can be known, beside what was played. */
+function fromOutside(history, { would, played, others, text }, feedback, colours) {
+  const imagined = history[would] ?? null;
+  const equal = history[others] ?? null;
+  return {
+    drawn: history.source.map((_, k) => k),
+    series: [
+      ...(imagined === null ? [] : [{ id: "own", name: "This study would have", data: imagined, shade: colours.accent, type: "dotted", width: 2.5 }]),
+      { id: "played", name: "Played outside", data: history[played], shade: colours.third, type: "solid", width: 2 },
+      ...(equal === null ? [] : [{ id: "equal", name: "Equal weights", data: equal, shade: colours.second, type: "dashed", width: 2 }]),
+    ],
+    after: `after ${plural(history.told, "round")} from outside`,
+    note: [
+      text,
+      `All ${plural(history.told, "told round")} came from outside; nothing was proposed by the study.`,
+      imagined === null
+        ? (WHY_NOT_IMAGINED[feedback] ?? WHY_NOT_IMAGINED.all)
+        : "“Would have”: had it been asked before each of them, knowing those before, and nothing been paid for changing weights.",
+    ],
+  };
+}
+
+function lines(title, figures) {
+  const { what, zero } = figures;
   return chartCard(title, ({ history, feedback }, colours) => {
     if (history.told === 0) return { empty: "Nothing told yet. Each told round adds a point." };
-    const outside = history.told - history.asked;
-    if (history.asked === 0) {
-      return { empty: `All ${plural(outside, "told round")} came from outside. This starts with the first round that the study proposes.` };
-    }
-    const drawn = history.source.flatMap((source, k) => (source === "asked" ? [k] : []));
+    const { drawn, series, after, note } = (history.asked === 0 ? fromOutside : proposed)(history, figures, feedback, colours);
     const pick = (values) => drawn.map((k) => values[k]);
     const [place, round, toldAt, reward] = [history.place, history.round, history.told_at, history.reward].map(pick);
-    const mine = pick(history[own]);
-    const other = history[equal] ? pick(history[equal]) : null;
-    if (mine.every((value) => value === null)) return { empty: "Known from the second told round on." };
-    const series = [
-      { id: "own", name: "This study", data: mine, shade: colours.accent, type: "solid", width: 2.5 },
-      ...(other === null ? [] : [{ id: "equal", name: "Equal weights", data: other, shade: colours.second, type: "dashed", width: 2 }]),
-    ];
-    const last = mine.findLast((value) => value !== null);
+    if (series[0].data.every((value) => value === null)) return { empty: "Known from the second told round on." };
+    const last = series[0].data.findLast((value) => value !== null);
     return {
-      label: `${title}: ${number(last)} after ${plural(history.asked, "told round")}${outside ? " that the study proposed" : ""}.`,
-      note: [
-        text,
-        outside ? `Only the ${plural(history.asked, "round")} that the study proposed; ${count(outside)} told from outside ${outside === 1 ? "is" : "are"} left out.` : "",
-        other === null ? (WHY_NOT[feedback] ?? WHY_NOT.all) : "",
-      ].filter(Boolean).join(" "),
-      legend: other === null ? undefined : series.map(({ name, shade, type }) => ({ name, colour: shade, kind: type === "dashed" ? "dashes" : "stroke" })),
+      label: `${title}, ${series[0].name.toLowerCase()}: ${number(last)} ${after}.`,
+      note: note.filter(Boolean).join(" "),
+      legend: series.length === 1 && history.asked > 0 ? undefined : series.map(({ name, shade, type }) => ({ name, colour: shade, kind: { dashed: "dashes", dotted: "dots" }[type] ?? "stroke" })),
       height: 240,
       option: {
         grid: room(),
@@ -76,6 +113,9 @@ export const rewardChart = () =>
   lines("Cumulative reward", {
     own: "asked_cumulative_reward",
     equal: "asked_equal_weights_cumulative_reward",
+    would: "would_have_cumulative_reward",
+    played: "cumulative_reward",
+    others: "equal_weights_cumulative_reward",
     what: "sum",
     text: "Sum of the rounds' rewards per unit, in order of telling.",
     zero: true,
@@ -85,6 +125,9 @@ export const riskChart = () =>
   lines("Running risk", {
     own: "asked_risk",
     equal: "asked_equal_weights_risk",
+    would: "would_have_risk",
+    played: "risk",
+    others: "equal_weights_risk",
     what: "sd",
     text: "Standard deviation of the rewards so far.",
     zero: true,

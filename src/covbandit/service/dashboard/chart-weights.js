@@ -56,19 +56,21 @@ function bands(history, colours, width) {
 export function weightsChart(colourOf) {
   return chartCard("Weights over time", (history, colours, width) => {
     if (history.round.length === 0) return { empty: "Nothing told yet. Ask for weights, then tell what happened." };
-    const columns = leadingColumns(history.weights, MOST_AREAS);
+    const imagined = history.asked === 0 ? (history.would_have_weights ?? null) : null;
+    const columns = leadingColumns(imagined ?? history.weights, MOST_AREAS);
     const shade = ({ name, rest }) => (rest ? colours.line : colourOf(name));
     const { place, round, source } = history;
     const thinned = history.points < history.told;
     const lone = round.length === 1;
-    const outside = history.told - history.asked;
+    const outside = imagined === null ? history.told - history.asked : 0;
     const border = round.length > MOST_BORDERED ? 0 : 0.5;
     return {
-      label: `Stacked areas: the weights played in ${plural(history.told, "told round")}, option by option.`,
+      label: `Stacked areas: the weights ${imagined === null ? "played" : "that the study would have proposed"} in ${plural(history.told, "told round")}, option by option.`,
       note:
-        (thinned
-          ? `Weights really played, in order of telling; ${plural(history.points, "round")} of ${count(history.told)} are drawn.`
-          : "Weights really played, in order of telling.") +
+        (imagined === null
+          ? "Weights really played, in order of telling"
+          : "What the study would have held, had it been asked before each round from outside; what was really played is in the table of rounds") +
+        (thinned ? `; ${plural(history.points, "round")} of ${count(history.told)} are drawn.` : ".") +
         (outside ? ` Faded: ${OUTSIDE}, not proposed by the study (${plural(outside, "round")}).` : ""),
       legend: columns.map((column) => ({ name: column.name, colour: shade(column) })),
       height: 290,
@@ -83,6 +85,7 @@ export function weightsChart(colourOf) {
             .sort((a, b) => b[1] - a[1]);
           const listed = rows.slice(0, MOST_ROWS).map(([name, weight, key]) => [name, percent(weight), key]);
           if (rows.length > MOST_ROWS) listed.push([`${rows.length - MOST_ROWS} more`, "", null]);
+          if (imagined !== null) return [`Round ${round[at]}: would have held`, listed];
           return [`Round ${round[at]}, ${source[at] === "outside" ? OUTSIDE : "told"} ${moment(history.told_at[at])}`, listed];
         }),
         xAxis: toldAxis(colours, place),

@@ -1,7 +1,7 @@
 // A study in one sentence and six figures.
 
 import { h } from "./dom.js";
-import { count, duration, listed, number, percent, plural, signed } from "./format.js";
+import { count, duration, listed, number, percent, plural, sentence, signed } from "./format.js";
 import { since } from "./times.js";
 import { feedbackWords, outcomeWords } from "./words.js";
 
@@ -52,6 +52,12 @@ export function figures(summary, explanation, history) {
     earned(history),
     figure("Last told", since(summary.last_told_at, "never")),
   );
+}
+
+/** What should be known of the set-up: a least weight above one half, a ρ that does not matter. */
+export function remarksOn(summary) {
+  const texts = [...(summary.remarks ?? []), summary.risk_aversion_check?.message].filter(Boolean);
+  return texts.map((text) => h("p", { class: "message notice", role: "note" }, sentence(text)));
 }
 
 /** How the study is set up, in words. */

@@ -5,18 +5,13 @@ import * as api from "./api.js";
 import { formDialog } from "./dialogs.js";
 import { entry, fill, h, newId } from "./dom.js";
 import { number, percent } from "./format.js";
+import { Plain } from "./messages.js";
+import { numberField, numberIn, valueOf } from "./typed.js";
 import { outcomePrompt } from "./words.js";
 
 const TOLERANCE = 1e-9; // of the sum of weights, as the API's
 
-function numberField(label, value, more = {}) {
-  return h("input", { type: "number", step: "any", "aria-label": label, autocomplete: "off", value: value ?? "", ...more });
-}
-
-const valueOf = (input) => (input.value === "" ? null : input.valueAsNumber);
-
-/** What is missing or wrong is said in the same words as the API's errors would be. */
-class Incomplete extends Error {}
+const field = (label, value, more = {}) => numberField({ "aria-label": label, value: String(value ?? ""), ...more });
 
 function build(summary, round, { ownWeights }) {
   const names = [...new Set([...Object.keys(round?.weights ?? {}), ...summary.options])];
@@ -26,12 +21,12 @@ function build(summary, round, { ownWeights }) {
   const total = summary.feedback === "total";
 
   const weightInputs = new Map(
-    names.map((name) => [name, numberField(`Weight played: ${name}`, round ? (entry(played, name) ?? 0) : "", { min: 0, max: 1 })]),
+    names.map((name) => [name, field(`Weight played: ${name}`, round ? (entry(played, name) ?? 0) : "")]),
   );
   const outcomeInputs = new Map(
-    total ? [] : names.map((name) => [name, numberField(`Outcome: ${name}`, entry(told, name) ?? "", { data: { outcome: name } })]),
+    total ? [] : names.map((name) => [name, field(`Outcome: ${name}`, entry(told, name) ?? "", { data: { outcome: name } })]),
   );
-  const totalInput = total ? numberField("Outcome: total", typeof told === "number" ? told : "", { required: true }) : null;
+  const totalInput = total ? field("Outcome: total", typeof told === "number" ? told : "", { required: true }) : null;
 
   const box = newId("own");
   const own = h("input", { type: "checkbox", id: box, checked: ownWeights });
@@ -40,7 +35,7 @@ function build(summary, round, { ownWeights }) {
   const cells = new Map();
 
   function weightOf(name) {
-    return own.checked ? (valueOf(weightInputs.get(name)) ?? 0) : (entry(asked, name) ?? 0);
+    return own.checked ? (valueOf(weightInputs.get(name), true) ?? 0) : (entry(asked, name) ?? 0);
   }
 
   /** Which options need an outcome: those that were seen. */
@@ -64,8 +59,9 @@ function build(summary, round, { ownWeights }) {
       weightInputs.get(name).hidden = !own.checked;
       rows.get(name).hidden = !own.checked && !here && !(entry(asked, name) > 0);
     }
-    sum.textContent = own.checked ? `They sum to ${number(all)}${Math.abs(all - 1) > TOLERANCE ? "; it must be 1" : ""}.` : "";
-    sum.classList.toggle("warn", own.checked && Math.abs(all - 1) > TOLERANCE);
+    const off = !(Math.abs(all - 1) <= TOLERANCE);
+    sum.textContent = !own.checked ? "" : Number.isNaN(all) ? "One of the weights is not a number." : `They sum to ${number(all)}${off ? "; it must be 1" : ""}.`;
+    sum.classList.toggle("warn", own.checked && off);
     playedHead.hidden = !own.checked;
     for (const cell of playedCells) cell.hidden = !own.checked;
   }
@@ -132,13 +128,15 @@ function build(summary, round, { ownWeights }) {
   (totalInput ?? [...outcomeInputs.values()].find((input) => !input.hidden))?.setAttribute("autofocus", "");
 
   function body() {
-    const weights = own.checked ? Object.fromEntries(names.map((name) => [name, weightOf(name)])) : undefined;
+    const weights = own.checked
+      ? Object.fromEntries(names.map((name) => [name, numberIn(weightInputs.get(name), `Weight of ${name}`, true) ?? 0]))
+      : undefined;
     const outcome = total
-      ? valueOf(totalInput)
-      : Object.fromEntries(names.filter(needed).map((name) => [name, valueOf(outcomeInputs.get(name))]));
+      ? numberIn(totalInput, "Total outcome")
+      : Object.fromEntries(names.filter(needed).map((name) => [name, numberIn(outcomeInputs.get(name), `Outcome of ${name}`)]));
     const values = total ? [outcome] : Object.values(outcome);
-    if (values.length === 0 || values.some((value) => value === null || !Number.isFinite(value))) {
-      throw new Incomplete("An outcome is missing. What is not known is not zero: tell the round when it is known.");
+    if (values.length === 0 || values.some((value) => value === null)) {
+      throw new Plain("An outcome is missing. What is not known is not zero: tell the round when it is known.");
     }
     return weights === undefined ? { outcome } : { outcome, weights };
   }

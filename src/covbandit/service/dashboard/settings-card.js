@@ -6,6 +6,7 @@ import { confirmDialog } from "./dialogs.js";
 import { fill, h } from "./dom.js";
 import { number, sentence } from "./format.js";
 import { bad, good } from "./messages.js";
+import { numberField, numberIn } from "./typed.js";
 import { since } from "./times.js";
 
 function changeWords({ kind, detail }) {
@@ -30,7 +31,8 @@ function changeWords({ kind, detail }) {
 export function settingsCard(changed) {
   let summary = null;
 
-  const rho = h("input", { type: "number", id: "rho", step: "any", min: "0", required: true });
+  const rho = numberField({ id: "rho", required: true });
+  const rhoRange = h("p", { class: "note" });
   const rhoForm = h(
     "form",
     { class: "inline", onsubmit: setRho },
@@ -45,7 +47,7 @@ export function settingsCard(changed) {
     h("button", { type: "submit" }, "Add…"),
   );
   const options = h("ul", { class: "options" });
-  const element = card("Set-up", h("p", { class: "note" }, "Changes take effect with the next ask and are logged. They need a token of scope admin where tokens are used."), rhoForm, h("h3", {}, "Options"), options, addForm);
+  const element = card("Set-up", h("p", { class: "note" }, "Changes take effect with the next ask and are logged. They need a token of scope admin where tokens are used."), rhoForm, rhoRange, h("h3", {}, "Options"), options, addForm);
 
   async function apply(title, text, confirm, body, done) {
     if (await confirmDialog(title, text, confirm, () => api.change(summary.name, body))) {
@@ -58,7 +60,13 @@ export function settingsCard(changed) {
 
   async function setRho(event) {
     event.preventDefault();
-    const value = rho.valueAsNumber;
+    let value;
+    try {
+      value = numberIn(rho, "Risk aversion ρ");
+    } catch (error) {
+      bad(error);
+      return;
+    }
     const done = await apply(
       `Change risk aversion to ${number(value)}?`,
       `It is ${number(summary.risk_aversion)} now. Larger values give up more mean for less risk. What was learned stays.`,
@@ -87,6 +95,9 @@ export function settingsCard(changed) {
     update(newSummary) {
       summary = newSummary;
       rhoForm.hidden = summary.risk_aversion === null;
+      const { known, low, high } = summary.risk_aversion_check ?? { known: false };
+      rhoRange.hidden = !known;
+      rhoRange.textContent = known ? `By the estimates so far, ρ matters ${high === null ? `above ${number(low)}` : `between ${number(low)} and ${number(high)}`}.` : "";
       rho.placeholder = summary.risk_aversion === null ? "" : `now ${number(summary.risk_aversion)}`;
       fill(
         options,

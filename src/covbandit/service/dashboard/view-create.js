@@ -2,13 +2,15 @@
 
 import * as api from "./api.js";
 import { fill, h, newId } from "./dom.js";
-import { bad, good, told } from "./messages.js";
+import { bad, good, Plain, told } from "./messages.js";
 import { plural } from "./format.js";
+import { numberField, numberIn } from "./typed.js";
 import { studyLink } from "./view-studies.js";
 import { feedbackWords, learnerClasses, outcomeWords } from "./words.js";
 
 const UNITS = { minutes: 60, hours: 3600, days: 86400 };
 const NO_RHO = new Set(["LinearFI", "LinearFB", "OLSUCBC"]); // these learners look at means alone
+const SETTINGS = { MCEmpirical: '{"half_life": 60}', PairUCB: '{"bonus": 0.5}' }; // examples; all learners take a seed
 const NO_LEAST = new Set(["total", "GradientTS", "MCETE", "OGDETE", "LinearFB"]);
 
 function choices(name, legend, words, chosen, onchange) {
@@ -50,12 +52,12 @@ export async function showCreate(main) {
     h("option", { value: "" }, "The default for what you see"),
     Object.entries(learnerClasses).map(([group, names]) => h("optgroup", { label: group }, names.map((text) => h("option", { value: text }, text)))),
   );
-  const rho = h("input", { type: "number", step: "any", min: "0", value: "1", required: true });
-  const least = h("input", { type: "number", step: "any", min: "0", max: "1", placeholder: "none" });
-  const lease = h("input", { type: "number", step: "any", min: "0", value: "30", required: true, "aria-label": "Lease" });
+  const rho = numberField({ required: true });
+  const least = numberField({ placeholder: "none" });
+  const lease = numberField({ value: "30", required: true, "aria-label": "Lease" });
   const unit = h("select", { "aria-label": "Unit of the lease" }, Object.keys(UNITS).map((text) => h("option", { value: text, selected: text === "days" }, text)));
   const never = h("input", { type: "checkbox", id: newId("never"), onchange: adapt });
-  const more = h("textarea", { rows: "2", spellcheck: "false", placeholder: '{"half_life": 60}' });
+  const more = h("textarea", { rows: "2", spellcheck: "false" });
   const trouble = h("div", { role: "alert" });
   const go = h("button", { type: "submit", class: "primary" }, "Create study");
 
@@ -68,7 +70,11 @@ export async function showCreate(main) {
     counted.classList.toggle("warn", twice > 0);
   });
 
-  const rhoField = field("Risk aversion ρ", rho, "Mean given up per unit of variance. 0 looks at means alone; larger values prefer calm mixes. It can be changed later.");
+  const rhoField = field(
+    "Risk aversion ρ",
+    rho,
+    "Mean given up per unit of variance, in 1 / (unit of reward): about 2 for returns as fractions, 0.02 for returns in percent, 0.0002 for amounts in the thousands. 0 looks at means alone; larger values prefer calm mixes. It can be changed later.",
+  );
   const leastField = field("Least weight (optional)", least, "Every weight is 0 or at least this, e.g. 0.1. With “chosen options” it makes the learner choose.");
 
   function adapt() {
@@ -77,20 +83,22 @@ export async function showCreate(main) {
     rho.required = !rhoField.hidden;
     leastField.hidden = NO_LEAST.has(learner.value || feedback.value());
     lease.disabled = unit.disabled = never.checked;
+    more.placeholder = SETTINGS[learner.value] ?? '{"seed": 1}';
   }
 
   function body() {
     const settings = {};
     if (learner.value) settings.class = learner.value;
     else settings.feedback = feedback.value();
-    if (!rhoField.hidden) settings.risk_aversion = rho.valueAsNumber;
-    if (!leastField.hidden && least.value !== "") settings.min_weight = least.valueAsNumber;
+    if (!rhoField.hidden) settings.risk_aversion = numberIn(rho, "Risk aversion ρ");
+    const atLeast = leastField.hidden ? null : numberIn(least, "Least weight", true);
+    if (atLeast !== null) settings.min_weight = atLeast;
     if (more.value.trim()) {
       let extra;
       try {
         extra = JSON.parse(more.value);
       } catch {
-        throw new Error("The learner's other settings are not JSON, such as {\"half_life\": 60}.");
+        throw new Plain(`The learner's other settings are not JSON, such as ${more.placeholder}.`);
       }
       Object.assign(settings, extra);
     }
@@ -99,7 +107,7 @@ export async function showCreate(main) {
       options: names(),
       outcome: outcome.value(),
       learner: settings,
-      lease_seconds: never.checked ? null : lease.valueAsNumber * UNITS[unit.value],
+      lease_seconds: never.checked ? null : numberIn(lease, "Lease") * UNITS[unit.value],
     };
   }
 

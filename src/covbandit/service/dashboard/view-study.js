@@ -10,7 +10,7 @@ import { fill, h } from "./dom.js";
 import { correlationCard } from "./heatmap.js";
 import { startPolling } from "./live.js";
 import { bad } from "./messages.js";
-import { figures, headline, setUp } from "./now.js";
+import { figures, headline, remarksOn, setUp } from "./now.js";
 import { optionColour } from "./palette.js";
 import { RoundStore } from "./round-store.js";
 import { roundsCard } from "./rounds-card.js";
@@ -49,12 +49,14 @@ export async function showStudy(main, name, wanted) {
 
   const said = h("p", { class: "headline" });
   const setup = h("div", {});
+  const remarks = h("div", { class: "remarks" });
   const numbers = h("div", {});
   fill(
     main,
     h("p", { class: "crumbs" }, h("a", { href: "#/" }, "← Studies")),
     h("h1", { class: "study-name" }, summary.name),
     setup,
+    remarks,
     said,
     numbers,
     h("div", { class: "grid lead" }, now.element, asking.element),
@@ -91,6 +93,7 @@ export async function showStudy(main, name, wanted) {
 
   function drawHead() {
     fill(setup, setUp(summary));
+    fill(remarks, remarksOn(summary));
     fill(numbers, figures(summary, explanation, history));
     said.textContent = explanation === null ? "" : headline(summary, explanation, history);
   }
