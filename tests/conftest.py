@@ -1,8 +1,8 @@
 """What holds for the whole suite: one Hypothesis profile, and helpers whose assertions show their values."""
 
 import multiprocessing
-import signal
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

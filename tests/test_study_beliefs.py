@@ -16,6 +16,7 @@ from sqlalchemy import text
 import covbandit as cb
 from covbandit.errors import Conflict, InvalidInput, Unsupported
 from covbandit.studies import Frontier, History, Round, Store, StudyEstimates, StudySummary
+from covbandit.studies import history as history_module
 
 OPTIONS = ["SPY", "TLT", "GLD"]
 LEARNERS = {
@@ -318,3 +319,66 @@ def test_caps_that_the_options_known_so_far_cannot_fill_are_the_reason(tmp_path:
     assert "no frontier can be drawn for the options known so far" in str(found.reason)
     assert "max_weight sums to 0.8" in str(found.reason)
     study.close()
+
+
+# What would have been -------------------------------------------------------------------------------------------------
+
+
+def imported(store: Any, learner: Any, rows: Any, name: str = "imported", outcome: str = "per_unit") -> cb.Study:
+    study = cb.Study.create(name, OPTIONS, learner, outcome, store)
+    for row in rows:
+        study.tell_outside([0.5, 0.3, 0.2], row)
+    return study
+
+
+def test_history_from_outside_shows_what_the_study_would_have_held_and_earned(tmp_path: Path) -> None:
+    """A naive recomputation: ask before each round, then tell it as it was played."""
+    rows = np.random.default_rng(3).normal([0.3, 0.2, 0.1], 0.5, (40, 3))
+    study = imported(tmp_path / "s.db", cb.MCEmpirical(n_options=3, risk_aversion=0.5), rows[:25].tolist())
+    study.history()  # the rest is added to what was worked out
+    for row in rows[25:].tolist():
+        study.tell_outside([0.5, 0.3, 0.2], row)
+    learner = cb.MCEmpirical(n_options=3, risk_aversion=0.5)
+    held, earned = [], []
+    for row in rows:
+        held.append(learner.ask())
+        earned.append(float(held[-1] @ row))
+        learner.tell([0.5, 0.3, 0.2], row)
+    found = study.history()
+    assert found.would_have_weights is not None
+    assert found.would_have_weights["SPY"] == tuple(float(w[0]) for w in held)
+    assert found.would_have_cumulative_reward == pytest.approx(np.cumsum(earned))
+    assert found.would_have_risk is not None
+    assert found.would_have_risk[-1] == pytest.approx(np.std(earned, ddof=1))
+    assert History.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    thinned = study.history(points=10)
+    assert thinned.would_have_cumulative_reward is not None
+    assert thinned.would_have_cumulative_reward[-1] == pytest.approx(sum(earned))
+    old = {name: value for name, value in found.to_dict().items() if not name.startswith("would_have")}
+    assert History.from_dict(old).would_have_risk is None  # from a service of an earlier version
+    study.set_risk_aversion(50.0)
+    other = study.history().would_have_cumulative_reward
+    assert other is not None
+    assert other != found.would_have_cumulative_reward
+    study.tell(study.ask().id, [0.1, 0.2, 0.3])  # from now on the study has proposals of its own
+    assert study.history().would_have_cumulative_reward is None
+
+
+def test_what_cannot_be_known_is_not_made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(3).normal(size=(8, 3)).tolist()
+    everything = {"class": "MCEmpirical", "risk_aversion": 0.5}
+    assert imported(tmp_path / "s.db", everything, rows).history().would_have_risk is not None
+    chosen = {"feedback": "chosen", "risk_aversion": 0.5}
+    assert imported(tmp_path / "s.db", chosen, rows, "chosen").history().would_have_risk is None
+    amounts = imported(tmp_path / "s.db", everything, rows, "amounts", "amount")
+    assert amounts.history().would_have_risk is None
+    retired = imported(tmp_path / "s.db", everything, rows, "retired")
+    retired.retire("SPY")
+    retired.restore("SPY")
+    assert retired.history().would_have_risk is None
+    gap = cb.Study.create("gap", OPTIONS, everything, "per_unit", tmp_path / "s.db")
+    for row in rows:  # the study would have held what had no outcome yet
+        gap.tell_outside({"SPY": 1.0}, {"SPY": row[0], "TLT": None, "GLD": None})
+    assert gap.history().would_have_risk is None
+    monkeypatch.setattr(history_module, "MOST_IMAGINED", 7)
+    assert imported(tmp_path / "s.db", everything, rows, "long").history().would_have_risk is None

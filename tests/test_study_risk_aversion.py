@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,14 @@ import numpy as np
 import pytest
 
 import covbandit as cb
+from covbandit.cli.study_play_commands import create
 from covbandit.risk.matters import range_that_matters
 from covbandit.risk.moments import Moments
+from covbandit.service import answers
+from covbandit.service.app import create_app
 from covbandit.studies import RiskAversionCheck, Store, Study, StudySummary
 from covbandit.studies import study as study_module
+from service_calls import InProcess, calling
 
 OPTIONS = ["search", "social", "video"]
 
@@ -192,3 +198,81 @@ def test_it_is_computed_while_others_write(store: Store, monkeypatch: pytest.Mon
     monkeypatch.setattr(study_module, "check_risk_aversion", slowly)
     assert study.risk_aversion_check().verdict == "too large"
     assert study.summary().told == 42
+
+
+# Where it is said -----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_line_says_it(command_line: Any) -> None:
+    study = campaigns(Store("covbandit.db", create=True), 0.4)
+    said = r"note: risk aversion ρ = 0\.4 is too large to matter: by the estimates .* between 0\.00\d+ and 0\.\d+"
+    status, shown, _ = command_line("study", "show", "ads")
+    assert status == 0
+    assert re.search(said, shown)
+    status, shown, told = command_line("study", "show", "ads", "--json")
+    assert json.loads(shown)["risk_aversion_check"] == study.risk_aversion_check().to_dict()
+    status, shown, told = command_line("study", "ask", "ads", "--json")
+    assert re.search(said, told)
+    assert json.loads(shown)["status"] == "open"
+    study.set_risk_aversion(0.001)
+    for words in (("show",), ("ask",)):
+        assert "note:" not in "".join(map(str, command_line("study", *words, "ads")))
+    study.close()
+
+
+def test_the_service_and_its_client_say_it(store: Store) -> None:
+    study = campaigns(store, 0.4)
+    body = {"feedback": "chosen", "risk_aversion": 1.0, "min_weight": 0.6}
+    app = create_app(store, remember_tokens=0.0)
+    with cb.Client("http://localhost", transport=InProcess(app)) as client:
+        remote = client.open("ads")
+        assert remote.risk_aversion_check() == study.risk_aversion_check()
+        assert remote.summary() == study.summary()
+        assert client.studies()[0].risk_aversion_check is None  # lists stay cheap
+        with pytest.warns(cb.errors.SetupWarning, match="risk is that of single options") as caught:
+            client.create("one", ["a", "b"], body, "amount")
+        assert [warning.filename for warning in caught] == [__file__]
+    with calling(store) as plain:
+        answer = plain.get("/api/v1/studies/ads").json()
+        assert answers.SummaryAnswer.model_validate(answer).risk_aversion_check is not None
+        wanted = {"name": "two", "options": ["a", "b"], "outcome": "amount", "learner": body}
+        made = plain.post("/api/v1/studies", json=wanted)
+        assert made.status_code == 201
+        assert "risk is that of single options" in made.json()["remarks"][0]
+        schemas = plain.get("/api/v1/openapi.json").json()["components"]["schemas"]
+        assert "range" in schemas["RiskAversionCheckAnswer"]["description"]
+        assert {"remarks", "risk_aversion_check"} <= set(schemas["SummaryAnswer"]["properties"])
+    app.state.service.close()
+
+
+# What the documentation shows -----------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def documented() -> dict[str, float]:
+    """The risk aversions of all examples that tell amounts."""
+    found = {}
+    sources = {"README.md": (ROOT / "README.md").read_text("utf-8"), "study create --help": str(create.__doc__)}
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        sources[page.name] = page.read_text("utf-8")
+    for name, text in sources.items():
+        for k, example in enumerate(re.split(r"\n\s*\n|```", text)):
+            if re.search(r'outcome="amount"|--outcome amount', example):
+                for rho in re.findall(r'risk[_-]aversion"?[=: ]+([\d.e-]+)', example):
+                    found[f"{name}, {k}"] = float(rho)
+    return found
+
+
+def test_examples_in_amounts_have_a_risk_aversion_that_matters(store: Store) -> None:
+    """Sales of some thousands, which vary by a fifth, as in these examples."""
+    assert {name.partition(",")[0] for name in documented()} >= {"README.md", "study create --help", "studies.md"}
+    learner = {"feedback": "chosen", "risk_aversion": 1.0, "min_weight": 0.1}
+    study = Study.create("ads", OPTIONS, learner, "amount", store)
+    weights = dict(zip(OPTIONS, (0.36, 0.34, 0.3), strict=True))
+    for share in np.random.default_rng(6).normal(1.0, 0.2, (40, 3)):
+        earned = dict(zip(OPTIONS, (share * [5100, 4000, 2900]).tolist(), strict=True))
+        study.tell_outside(weights, earned)
+    for name, rho in documented().items():
+        study.set_risk_aversion(rho)
+        assert study.risk_aversion_check().verdict == "matters", name

@@ -49,9 +49,10 @@ def create(
 
     `covbandit study create funds --options SPY,TLT --feedback all --risk-aversion 2 --outcome per_unit`
 
-    **Campaigns**, of which those with budget are seen; each gets nothing or at least a tenth:
+    **Campaigns**, of which those with budget are seen; each gets nothing or at least a tenth. Their sales are amounts
+    in the thousands, so ρ is small: at 0.0002, a standard deviation of 2,000 costs as much as 800 of sales:
 
-    `covbandit study create ads --options search,social,video --feedback chosen --risk-aversion 0.4 --min-weight 0.1
+    `covbandit study create ads --options search,social,video --feedback chosen --risk-aversion 0.0002 --min-weight 0.1
     --outcome amount`
 
     **A mix**, of which only the total is seen:
@@ -130,9 +131,9 @@ def tell(
 
     Telling the same again changes nothing; telling something else is a conflict, see `amend`.
 
-    `covbandit study tell funds 7 SPY=0.3 TLT=-0.1`
+    `covbandit study tell funds 7 SPY=0.012 TLT=-0.004`
 
-    `covbandit study tell funds 7 SPY=0.3 TLT=-0.1 --played SPY=0.5,TLT=0.5`  other weights were played than asked
+    `covbandit study tell funds 7 SPY=0.012 TLT=-0.004 --played SPY=0.5,TLT=0.5`  other weights were played than asked
 
     `covbandit study tell mix 7 -0.25`  where only the total is seen
 

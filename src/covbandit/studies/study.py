@@ -456,13 +456,14 @@ class Study:
             outcome ever told, corrections and what they correct, and changes.
         """
         kind = files.as_format(format, path)
+        check = self.summary().risk_aversion_check if kind == "json" else None
         with self._ledger.reading() as (connection, row):
             configuration = Configuration.from_text(row.configuration)
             found = sorted(rounds_in(connection, row), key=lambda each: each.id)
             content: Any
             if kind == "json":
                 content = files.document_of(
-                    summary_of(connection, row),
+                    replace(summary_of(connection, row), risk_aversion_check=check),
                     json.loads(row.configuration),
                     found,
                     tells_in(connection, row),
