@@ -55,7 +55,29 @@ def _paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
             yield from _paths(inner, (*path, k))
 
 
-@pytest.mark.parametrize("text", [TRICKY, TRICKY.replace("\n", "\r\n"), example()], ids=["tricky", "crlf", "example"])
+HEADERS = """horizon = 10
+
+[learners.mine]
+class = "A"
+[[problem.parts.list]]
+x = 1
+[problem.parts.list.inner.deep]
+y = 2
+[problem]
+preset = "synthetic"
+[a]
+b.c = 1
+b.d = { e.f = 1 }
+[[learners.yours.more]]
+[a.b2.c]
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [TRICKY, TRICKY.replace("\n", "\r\n"), HEADERS, example()],
+    ids=["tricky", "crlf", "headers", "example"],
+)
 def test_everything_is_found(text: str) -> None:
     assert set(lines_of(text)) == set(_paths(tomllib.loads(text)))
 
@@ -74,3 +96,15 @@ def test_lines() -> None:
     assert lines["environment",] == 30
     assert nearest(lines, ("environment", "class")) == 30
     assert nearest(lines, ("nothing",)) == 1
+
+
+def test_tables_that_only_headers_of_inner_tables_name_have_a_line() -> None:
+    lines = lines_of(HEADERS)
+    assert lines["learners",] == lines["learners", "mine"] == 3
+    assert lines["learners", "yours"] == 14
+    assert lines["problem", "parts"] == lines["problem", "parts", "list"] == 5
+    assert lines["problem", "parts", "list", 0, "inner"] == 7
+    assert lines["problem",] == 9, "its own header counts, not that of an inner table before it"
+    assert lines["a", "b"] == 12
+    assert lines["a", "b", "d", "e"] == 13
+    assert lines["a", "b2"] == 15

@@ -211,6 +211,30 @@ def test_each_kind_of_mistake(change: tuple[str, str], line: int, told: str, tmp
     assert told in mistake
 
 
+@pytest.mark.parametrize(
+    ("tail", "line", "told"),
+    [
+        ('[learners.mine]\nclass = "OGD"\n', 9, "learners: a specification needs [[learners]], in two brackets"),
+        ('[[learners.mine]]\nclass = "OGD"\n', 9, "learners: a specification needs [[learners]], in two brackets"),
+        ('[learners]\nclass = "OGD"\n', 9, "learners: a specification needs [[learners]], in two brackets"),
+        ('[learners.mine.deep]\nclass = "OGD"\n', 9, "learners: a specification needs [[learners]]"),
+        ('[learner.mine]\nclass = "OGD"\n', 9, 'learner: a specification has no such key; did you mean "learners"?'),
+        ('learners.mine.class = "OGD"\n', 9, "problem.learners: stands in the table [problem]; a specification needs"),
+        ('learners = [{ class = "OGD" }]\n', 9, "stands in the table [problem]; a specification needs [[learners]]"),
+        ('[[learners]]\nclass = "OGD"\n[[environment]]\nclass = "Gaussian"\n', 11, "must be a table"),
+        ('[[learners]]\nclass = "OGD"\n[[problem.sweep]]\nrisk_aversion = 1\n', 11, "must be a table of lists"),
+        ('[[learners]]\nclass = "OGD"\n\n[output.files]\nx = 1\n', 12, "output: a specification has no such key"),
+        ('[[learners]]\nclass = "OGD"\n[learners.a.b]\nx = 1\n', 11, 'learners[1].a: learner "OGD" has no such key'),
+        ('[[learners]]\nclass = "OGD"\nsweep.stap.x = 1\n', 11, "learners[1].sweep.stap: learner"),
+        ('[[learners]]\nclass = "OGD"\nsweep = { step.x = 1 }\n', 11, "learners[1].sweep.step: must be a list"),
+    ],
+)
+def test_a_wrong_header_is_told_with_its_own_line(tail: str, line: int, told: str) -> None:
+    (mistake,) = _mistakes('horizon = 10\nreplications = 2\n\n[problem]\npreset = "synthetic"\n# a remark\n\n\n' + tail)
+    assert mistake.startswith(f"spec.toml, line {line}: ")
+    assert told in mistake
+
+
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_file() -> None:
     text = _changed(
         ("replications = 2", "replications = 2\nenvironment = { class = 'StudentT', df = 1.0 }"),

@@ -180,8 +180,12 @@ def validate(
     known: list[str],
     mistakes: Mistakes,
     hints: Mapping[str, str] = MappingProxyType({}),
+    misplaced: Mapping[str, Path] = MappingProxyType({}),
 ) -> None:
-    """Let a model judge a table, and note its refusals in our words; for some keys, in the words of `hints`."""
+    """Let a model judge a table, and note its refusals in our words; for some keys, in the words of `hints`.
+
+    Missing keys that stand somewhere else, as `misplaced` says, are told where they stand.
+    """
     try:
         model.model_validate(dict(table))
     except ValidationError as refused:
@@ -192,6 +196,10 @@ def validate(
             if error["type"] == "missing" and error["loc"][-1] in meant:
                 continue  # it is there, under the wrong name
             where = _within(table, error["loc"])
+            if error["type"] == "missing" and where[-1] in misplaced:
+                found = misplaced[str(where[-1])]
+                mistakes.add(found, f"stands in the table [{found[0]}]; {hints[str(where[-1])]}")
+                continue
             hint = hints.get(str(where[0])) if len(where) == 1 else None
             mistakes.add((*path, *where), hint or _complaint(error, of, known))
 

@@ -81,7 +81,11 @@ def parse(text: str, source: str, folder: File, changes: dict[str, int | None]) 
     if changes.get("horizon") is not None:
         _follow_the_horizon(content)
     mistakes = Mistakes(source, content, lines)
-    validate(Outline, content, (), "a specification", list(Outline.model_fields), mistakes, _HINTS)
+    # After a header, what is meant for the file as a whole belongs to that header's table: a common slip in TOML.
+    misplaced: dict[str, Path] = {
+        key: (name, key) for name, table in content.items() if isinstance(table, dict) for key in _HINTS if key in table
+    }
+    validate(Outline, content, (), "a specification", list(Outline.model_fields), mistakes, _HINTS, misplaced)
     mistakes.raise_if_any()
     return Document(File(source).stem, folder, Outline.model_validate(content), mistakes)
 

@@ -37,6 +37,7 @@ class _Scanner:
         self._at = 0
         self._lines: dict[Path, int] = {}
         self._entries: dict[Path, int] = {}  # of arrays of tables, so far
+        self._implied: set[Path] = set()  # tables that so far only stand in the headers of their inner tables
 
     def scan(self) -> dict[Path, int]:
         table: Path = ()
@@ -59,7 +60,19 @@ class _Scanner:
         return self._text[self._at : self._at + 1]
 
     def _note(self, path: Path) -> None:
-        self._lines.setdefault(path, bisect_left(self._ends, self._at) + 1)
+        """Keep the line of a path; the first one, but a table's own header counts more than one that implies it."""
+        line = bisect_left(self._ends, self._at) + 1
+        if path in self._implied:
+            self._implied.remove(path)
+            self._lines[path] = line
+        else:
+            self._lines.setdefault(path, line)
+
+    def _imply(self, path: Path) -> None:
+        """Keep the line of a table that a header names on the way to another: [learners.mine] makes learners too."""
+        if path not in self._lines:
+            self._note(path)
+            self._implied.add(path)
 
     def _skip(self, also: str = "") -> bool:
         """Pass over blanks, line ends, comments and what else is named; return whether something follows."""
@@ -80,6 +93,8 @@ class _Scanner:
             path = (*path, key)
             if path in self._entries and not (k == len(keys) and brackets == 2):
                 path = (*path, self._entries[path] - 1)  # a table of the latest entry
+            if k < len(keys):
+                self._imply(path)
         return path
 
     def _keys(self, end: str) -> list[str]:
