@@ -15,7 +15,6 @@ from covbandit.simulation.statistics import (
     log_slope,
     p_value,
     paired_ratio,
-    plus_minus,
     ratio_of_products,
 )
 
@@ -86,17 +85,3 @@ def test_holm_is_the_closed_procedure() -> None:
     assert holm([nan, 0.01, nan, 0.02])[1::2] == [0.02, 0.02]
     assert np.isnan(holm([nan, 0.01])[0])
     assert holm([]) == []
-
-
-@pytest.mark.parametrize(
-    ("mean", "width", "shown"),
-    [
-        (34.9, 5.309, "34.9 ± 5.3"),
-        (58.66, 9.96, "59 ± 10"),
-        (0.012341, 0.00021, "0.01234 ± 0.00021"),
-        (811_822.2, 606.1, "811,820 ± 610"),
-        (1904.76, 0.0, "1905 ± 0"),
-    ],
-)
-def test_a_mean_has_as_many_digits_as_its_width_allows(mean: float, width: float, shown: str) -> None:
-    assert plus_minus(mean, width) == shown

@@ -28,6 +28,58 @@ _LATEX = str.maketrans(
 )
 
 
+_PLAIN = (1e-4, 1e15)  # sizes of numbers that are written without an exponent
+_EXACT = 1e-12  # relative; a number that is this near to its shorter form is written in it
+
+
+def as_number(value: float, digits: int = 4, decimals: int = 0) -> str:
+    """Return a number as people read it: every table and message of the package writes numbers by this function.
+
+    Numbers of ordinary size have no exponent, all digits before the point, and commas between thousands. Zeros at the
+    end say that a number was rounded there: what is exactly 5.5 is written 5.5, what is 5.5003 is written 5.500.
+
+    Parameters
+    ----------
+    value : float
+        What to write.
+    digits : int
+        Significant digits, at least.
+    decimals : int
+        Decimals of numbers of 1 and more, at least: 2 for amounts of money, which keep their cents.
+
+    Examples
+    --------
+    >>> as_number(12_274.6), as_number(1234.5678, 6), as_number(0.1 + 0.2), as_number(1e-7)
+    ('12,275', '1,234.57', '0.3', '1e-07')
+    """
+    if value == 0:
+        return "0"
+    if not _PLAIN[0] <= abs(value) < _PLAIN[1]:  # NaN and infinity too
+        return f"{value:.{digits}g}"
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])  # of the rounded number: 9.9996 is 10.00
+    places = max(digits - 1 - exponent, decimals if abs(value) >= 1 else 0, 0)
+    text = f"{value:,.{places}f}"
+    if "." in text:
+        shorter = text.rstrip("0").rstrip(".")
+        if abs(float(shorter.replace(",", "")) - value) <= _EXACT * abs(value):
+            return shorter
+    return text
+
+
+def with_error(value: float, error: float | None) -> str:
+    """Return a number with its error, which has two digits, and the number as many decimals.
+
+    Examples
+    --------
+    >>> with_error(34.8976, 5.3091), with_error(12_274.6, 312.4), with_error(1.5, None)
+    ('34.9 ± 5.3', '12,275 ± 312', '1.5 ± -')
+    """
+    if error is None or not _PLAIN[0] <= abs(error) < _PLAIN[1] or abs(value) >= _PLAIN[1]:
+        return f"{as_number(value)} ± {'-' if error is None else as_number(error, 2)}"
+    places = max(1 - int(f"{error:.1e}".partition("e")[2]), 0)
+    return f"{value:,.{places}f} ± {error:,.{places}f}"
+
+
 def as_text(value: object) -> str:
     """Return a value as a table prints it; None, which stands for unknown, as a dash."""
     if value is None:
@@ -35,7 +87,7 @@ def as_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+        return as_number(value)
     if isinstance(value, int):
         return f"{value:,}"
     return str(value)

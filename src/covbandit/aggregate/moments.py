@@ -16,7 +16,7 @@ from covbandit.aggregate.weighting import PASSES, absorb
 from covbandit.documents import read_document, write_document
 from covbandit.errors import InvalidInput, NotIdentified, StateFileError
 from covbandit.maximization.utility import nearest_positive_semidefinite
-from covbandit.tables import Table, data_frame
+from covbandit.tables import Table, as_number, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -362,7 +362,7 @@ class AggregateMoments:
         return Table(
             ["option", "mean", "standard error", "variance", "its standard error"],
             list(zip(*columns.values(), strict=True)),
-            f"AggregateMoments, {self._n:,} observations, kurtosis {'-' if kurtosis is None else f'{kurtosis:.4g}'}",
+            f"AggregateMoments, {self._n:,} observations, kurtosis {'-' if kurtosis is None else as_number(kurtosis)}",
         )
 
     def to_frame(self) -> pd.DataFrame:

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table as RichTable
-from rich.text import Text
 
 from covbandit.cli.crew import crew
+from covbandit.cli.printing import print_table
 from covbandit.cli.progress import TerminalWatcher, as_duration
 from covbandit.cli.warmup import compile_kernels
 from covbandit.data import Returns, read_etf_file
@@ -21,6 +20,7 @@ from covbandit.reproduction import FULL, NORMAL, QUICK, Reproduction, Scale, exp
 from covbandit.reproduction.claims import ELSEWHERE, IN_THE_FIGURE, Claim
 from covbandit.reproduction.content import Report
 from covbandit.simulation.locking import holding
+from covbandit.tables import Table
 from covbandit.validation import as_count
 
 _STYLES = {"holds": "green", "consistent with it": "green", "does not hold": "red", "undecided": "dim"}
@@ -119,17 +119,11 @@ def _print(console: Console, report: Report) -> None:
 def _print_claims(console: Console, heading: str, claims: list[Claim]) -> None:
     if not claims:
         return
-    shown = RichTable(header_style="bold", box=None)
-    shown.add_column("where")
-    shown.add_column(heading)
     places = [place for place in (IN_THE_FIGURE, ELSEWHERE) if any(place in claim.parts for claim in claims)]
-    for place in places:
-        shown.add_column(place, max_width=18)
+    rows = []
+    styles = {"-": "dim"}
     for claim in claims:
         verdicts = [claim.parts[place].short_verdict if place in claim.parts else "-" for place in places]
-        cells = [
-            Text(verdict, style=_STYLES.get(verdict, "dim" if verdict == "-" else "yellow")) for verdict in verdicts
-        ]
-        shown.add_row(claim.source, claim.statement, *cells)
-    console.print(shown)
-    console.print()
+        rows.append([claim.source, claim.statement, *verdicts])
+        styles |= {verdict: _STYLES.get(verdict, "yellow") for verdict in verdicts if verdict != "-"}
+    print_table(console, Table(["where", heading, *places], rows), styles)

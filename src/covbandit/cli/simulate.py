@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from covbandit.cli.crew import crew
-from covbandit.cli.printing import print_table
+from covbandit.cli.printing import print_table, wrapped
 from covbandit.cli.progress import TerminalWatcher
 from covbandit.cli.warmup import compile_kernels
 from covbandit.simulation.locking import holding
@@ -32,7 +32,8 @@ def run(
         notes.print(f"note: {note}", soft_wrap=True, highlight=False, markup=False)
     if check:
         print_table(console, specification.overview())
-        console.print(f"learners: {'; '.join(specification.learners)}", soft_wrap=True, highlight=False, markup=False)
+        for line in wrapped(f"learners: {'; '.join(specification.learners)}", console.width):
+            console.print(line, soft_wrap=True, highlight=False, markup=False)
         return
     folder = out if out is not None else Path(f"{specification.name}-results")
     with who as executor, holding(folder):

@@ -14,11 +14,12 @@ from typing import Any, Self
 import typer
 from rich.console import Console
 
-from covbandit.cli.printing import print_table
+from covbandit.cli.printing import labelled, print_table
 from covbandit.cli.study_options import DEFAULT_STORE, STORE_VARIABLE
-from covbandit.tables import Table
+from covbandit.tables import Table, as_number
 
 _WEIGHTS_IN_A_CELL = 4
+_DIGITS = 6  # with so many, amounts of money also keep their cents
 
 
 class Written(float):
@@ -36,20 +37,20 @@ class Written(float):
 class Figures(Table):
     """A table for people, with as many significant digits as one likes."""
 
-    digits = 6
+    digits = _DIGITS
 
     def cells(self) -> list[list[str]]:
         """Return every value as it is printed."""
         return [[as_shown(value, self.digits) for value in row] for row in self.rows]
 
 
-def as_shown(value: object, digits: int = 6) -> str:
+def as_shown(value: object, digits: int = _DIGITS) -> str:
     """Return a value as people read it; None, which stands for unknown, as a dash.
 
     Examples
     --------
     >>> as_shown(1234.5678), as_shown(0.1 + 0.2), as_shown(12_345_678.25), as_shown(None)
-    ('1234.57', '0.3', '12,345,678.25', '-')
+    ('1,234.57', '0.3', '12,345,678.25', '-')
     """
     if value is None:
         return "-"
@@ -60,7 +61,7 @@ def as_shown(value: object, digits: int = 6) -> str:
     if isinstance(value, datetime):
         return local(value)
     if isinstance(value, float):
-        return f"{value:.{digits}g}" if abs(value) < 1e5 or not abs(value) < 1e15 else f"{value:,.2f}"
+        return as_number(value, digits, decimals=2 if digits >= _DIGITS else 0)
     if isinstance(value, int | Decimal):
         return f"{value:,}"
     return str(value)
@@ -109,7 +110,7 @@ def duration(seconds: float | None) -> str:
         return "for ever"
     for name, size in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
         if seconds >= size or size == 1:
-            count = f"{seconds / size:.6g}"
+            count = as_number(seconds / size, _DIGITS)
             return f"{count} {name}" if count == "1" else f"{count} {name}s"
     raise AssertionError
 
@@ -124,11 +125,9 @@ def note(text: str) -> None:
     Console(stderr=True).print(text, soft_wrap=True, highlight=False, markup=False)
 
 
-def show(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "", digits: int = 6) -> None:
+def show(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "", digits: int = _DIGITS) -> None:
     """Print a table for people, under its title."""
-    if title:  # not as the table's own, which would be as narrow as the table
-        say(title)
-    table = Figures(columns, rows)
+    table = Figures(columns, rows, title)
     table.digits = digits
     print_table(Console(), table)
 
@@ -137,7 +136,8 @@ def facts(rows: Sequence[tuple[str, object]]) -> None:
     """Print what is known of a thing: names and values in two columns."""
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
-        say(f"  {name:<{width}}  {as_shown(value)}")
+        for line in labelled(f"{name:<{width}}", as_shown(value), Console().width):
+            say(line)
     say()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from covbandit.cli.printing import wrapped
 from covbandit.cli.study_output import (
     Written,
     as_shown,
@@ -20,9 +21,11 @@ from covbandit.cli.study_output import (
     to_minutes,
 )
 from covbandit.studies import Change, Fork, Frontier, Round, StudyEstimates, StudySummary
+from covbandit.tables import with_error
 
 _TIMES = ("once", "twice")
 _SINGLE_COLUMNS = 6  # so many options have a column each
+_BEFORE_WEIGHTS = 50  # blanks and letters of a row of the frontier before its weights, at most
 _PAIRS = 20  # shown of more correlations than a screen is wide
 
 
@@ -195,10 +198,6 @@ def print_correlations(found: StudyEstimates) -> None:
     show(["correlation", *head], rows)
 
 
-def _with_error(value: float, error: float | None) -> str:
-    return f"{as_shown(value, 4)} ± {as_shown(error, 2)}"
-
-
 def print_frontier(frontier: Frontier, study: str) -> None:
     """Print mean against risk along the frontier, where the study stands, and what would be best."""
     if not frontier.known:
@@ -206,7 +205,8 @@ def print_frontier(frontier: Frontier, study: str) -> None:
         return
     points = [*frontier.points]
     names = list(dict.fromkeys(name for point in points for name in point["weights"]))
-    single = len(names) <= _SINGLE_COLUMNS
+    room = Console().width - _BEFORE_WEIGHTS
+    single = len(names) <= _SINGLE_COLUMNS and sum(max(len(name), 6) + 2 for name in names) <= room
 
     def row(label: object, point: Mapping[str, Any]) -> list[object]:
         weights = point["weights"]
@@ -220,8 +220,9 @@ def print_frontier(frontier: Frontier, study: str) -> None:
     stands = []
     for label, at in (("proposed now", frontier.current), (best, frontier.optimal)):
         if at is not None:
-            mean, sd = (Written(_with_error(at[name], at[f"{name}_error"])) for name in ("mean", "sd"))
+            mean, sd = (Written(with_error(at[name], at[f"{name}_error"])) for name in ("mean", "sd"))
             stands.append([label, mean, sd, *row(label, at)[3:]])
     if stands:
         show(["", *head], stands, "where the study stands, and what would be best were the estimates true")
-        say(f"±: {frontier.error_kind}")
+        for line in wrapped(f"±: {frontier.error_kind}", Console().width):
+            say(line)

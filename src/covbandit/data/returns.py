@@ -17,7 +17,7 @@ from covbandit.data.names import as_known, is_among
 from covbandit.data.order import as_label, require_distinct, require_filled
 from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
-from covbandit.tables import Table, data_frame
+from covbandit.tables import Table, as_number, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,7 +155,7 @@ class Returns:
         ]
         lines = [
             f"{len(self):,} returns in {self.unit}, {self._span()}" + (f", {self.source}" if self.source else ""),
-            f"largest variance (variance_bound): {self.covariance.diagonal().max():.6g}",
+            f"largest variance (variance_bound): {as_number(float(self.covariance.diagonal().max()), 6)}",
             *self.notes,
         ]
         return Table(["option", "mean", "sd", "min", "max"], rows, "\n".join(lines))

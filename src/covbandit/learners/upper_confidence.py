@@ -18,6 +18,7 @@ from covbandit.learners.pairwise import BONUS, MEAN, PAIR_MEAN, PAIRS, PENALTY, 
 from covbandit.learners.remarks import one_at_a_time
 from covbandit.learners.state import CAP, COUNT
 from covbandit.maximization import Optimum, maximize_optimistic
+from covbandit.tables import as_number
 
 F64 = NDArray[np.float64]
 
@@ -165,7 +166,7 @@ class UpperConfidenceLearner(SemiBanditLearner):
         if not above[worst] > 1:
             return None
         return (
-            f"{validation.label(worst, self.options)}: observed variance {variance[worst]:.6g} after {n[worst]:.0f} "
-            f"observations exceeds variance_bound={self.variance_bound:g}, on which the confidence radii of "
-            f"{type(self).__name__} rest; raise variance_bound, or use larger units of reward"
+            f"{validation.label(worst, self.options)}: observed variance {as_number(float(variance[worst]), 6)} after "
+            f"{n[worst]:.0f} observations exceeds variance_bound={self.variance_bound:g}, on which the confidence "
+            f"radii of {type(self).__name__} rest; raise variance_bound, or use larger units of reward"
         )

@@ -24,8 +24,8 @@ from covbandit.reproduction.panels import MIN_WEIGHT, PAPERS_RHO, SETTINGS, Inst
 from covbandit.reproduction.remarks import bound_at_correlations
 from covbandit.reproduction.theorems import bound_of
 from covbandit.simulation import SimulationResult
-from covbandit.simulation.statistics import plus_minus, visible_width
-from covbandit.tables import Table
+from covbandit.simulation.statistics import visible_width
+from covbandit.tables import Table, with_error
 from covbandit.theory import coverage
 
 _FEEDBACK = {"fi": "all", "sb": "chosen", "fb": "total"}
@@ -178,7 +178,7 @@ def _summary(result: SimulationResult) -> Table:
     for name in result.learners:
         values = result.at(name)
         spread = [float(q) for q in np.quantile(values, QUANTILES)]
-        rows.append([name, plus_minus(float(values.mean()), visible_width(values)), *spread, round(slopes[name], 3)])
+        rows.append([name, with_error(float(values.mean()), visible_width(values)), *spread, round(slopes[name], 3)])
     return Table(
         ["learner", "mean regret ± 95 %", *(f"{q:.0%}".replace("%", " %") for q in QUANTILES), "log-log slope"],
         rows,
@@ -235,7 +235,7 @@ def sweep_section(sweep: Sweep, results: Mapping[str, SimulationResult], svg: st
         cells: list[object] = [correlation]
         for learner in SWEPT[sweep.setting]:
             values = result.at(learner)
-            cells.append(plus_minus(float(values.mean()), visible_width(values)))
+            cells.append(with_error(float(values.mean()), visible_width(values)))
         rows.append([*cells, float(limit)])
     count = len(results[sweep.point(0.0)].replications)
     title = f"{sweep.title.replace('$', '')}: regret after {horizon:,} rounds, {count} replications, ± 95 %"
@@ -252,7 +252,7 @@ def dimension_section(dimensions: Dimensions, results: Mapping[str, SimulationRe
         for setting in DIMENSION_SETTINGS:
             values = results[dimensions.point(setting, d)].at(dimensions.learner(setting))
             bound = bound_of(setting, dimensions.problem(setting, d))
-            cells += [plus_minus(float(values.mean()), visible_width(values)), float(bound.at(first.horizon))]
+            cells += [with_error(float(values.mean()), visible_width(values)), float(bound.at(first.horizon))]
         rows.append(cells)
     title = (
         f"{dimensions.title.replace('$', '')}: regret after {first.horizon:,} rounds, {len(first.replications)} "

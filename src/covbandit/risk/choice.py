@@ -13,6 +13,7 @@ from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
 from covbandit.risk.ends import ROUNDING, crossing, find_ends, optimal_range
 from covbandit.risk.moments import Moments, read_moments
+from covbandit.tables import as_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,13 +124,14 @@ def _from_volatility(moments: Moments, volatility: object) -> float:
         end = "the minimum sd" if target < least else "the sd at the best mean"
         side = "below" if target < least else "above"
         raise InvalidInput(
-            f"volatility {target:.6g} is {side} {end}: attainable is {least:.6g} to {most:.6g}, in the returns' units"
+            f"volatility {as_number(target, 6)} is {side} {end}: attainable is {as_number(least, 6)} to "
+            f"{as_number(most, 6)}, in the returns' units"
         )
     aim = max(min(target, most) * (1 - ROUNDING), least * (1 + _AT_THE_EDGE))
     if aim >= most:
         raise InvalidInput(
-            f"every risk aversion gives the volatility {most:.6g}: the options of the best mean also have the least "
-            "risk, so volatility cannot tell risk aversions apart"
+            f"every risk aversion gives the volatility {as_number(most, 6)}: the options of the best mean also have "
+            "the least risk, so volatility cannot tell risk aversions apart"
         )
     return crossing(moments, ends.onset, aim)
 
@@ -168,7 +170,7 @@ def _single_option_message(moments: Moments, k: int) -> str:
     if low > high:
         return start + "there is none for which that is optimal"
     if low > 0:
-        return start + f"any from {low:.6g} to {high:.6g} would do"
+        return start + f"any from {as_number(low, 6)} to {as_number(high, 6)} would do"
     if np.isinf(high):
         return start + "it has the best mean and the least risk, so any would do"
-    return start + f"any up to {high:.6g} (single_option_below) would do"
+    return start + f"any up to {as_number(high, 6)} (single_option_below) would do"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from covbandit.errors import NumericalFailure
 from covbandit.maximization import solve
 from covbandit.risk.moments import F64, Moments
+from covbandit.tables import as_number
 
 Mask = NDArray[np.bool_]
 
@@ -110,6 +111,7 @@ def crossing(moments: Moments, low: float, aim: float) -> float:
         low, high = (middle, high) if sd(middle) >= aim else (low, middle)
     if not np.isfinite(high) or abs(sd(low) - aim) > 1e-6 * aim:
         raise NumericalFailure(
-            f"no risk aversion reaches the sd {aim:.6g}: it is too small beside those of the options to be resolved"
+            f"no risk aversion reaches the sd {as_number(aim, 6)}: it is too small beside those of the options to be "
+            "resolved"
         )
     return low

@@ -9,7 +9,7 @@ import numpy as np
 
 from covbandit.risk.ends import WITHIN
 from covbandit.risk.moments import F64
-from covbandit.tables import Table
+from covbandit.tables import Table, as_number
 
 if TYPE_CHECKING:
     from covbandit.risk.path import RiskPath
@@ -54,8 +54,8 @@ def describe_landmarks(path: RiskPath) -> str:
 
 
 def three_digits(rho: float) -> str:
-    """Write three digits, without an exponent as long as that is readable."""
-    return f"{rho:,.0f}" if 999.5 <= rho < 1e6 else f"{rho:.3g}"
+    """Write three digits, or all before the point."""
+    return as_number(float(rho), 3)
 
 
 def _spread_out(n: int, rows: int) -> list[int]:
@@ -71,9 +71,9 @@ def _same_decimals(values: F64) -> list[str]:
         return ["0"] * values.size
     digits = np.floor(np.log10(sizes))
     decimals = int(max(3 - digits.max(), 1 - digits.min()))
-    if digits.max() > 6 or decimals > 9:
+    if digits.max() > 14 or decimals > 9:
         return [f"{value:.3e}" for value in values]
-    return [f"{value:.{max(decimals, 0)}f}" for value in values]
+    return [f"{value:,.{max(decimals, 0)}f}" for value in values]
 
 
 def _share(weight: float) -> str:

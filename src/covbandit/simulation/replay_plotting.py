@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from covbandit.simulation.plotting import GRID, default_styles, legend_label, literal, new_axes
+from covbandit.simulation.plotting import GRID, default_styles, legend_label, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from covbandit.simulation.replay_result import ReplayResult
 
-_LETTERS = 60  # so many fit below the axis
 _DENSE = 500  # rounds above which lines are drawn thinner
 
 
 def plot_rewards(result: ReplayResult, ax: Axes | None = None) -> Axes:
     """Draw the sum of rewards of each learner, the mean over seeds, and of the best constant weights in hindsight."""
+    from covbandit.simulation.period_axis import label_rounds  # here, since it imports Matplotlib
+
     ax = new_axes() if ax is None else ax
     rounds = result.checkpoints
     every = max(1, len(rounds) // 12)
@@ -27,10 +28,7 @@ def plot_rewards(result: ReplayResult, ax: Axes | None = None) -> Axes:
     best = (result.returns.values[: len(rounds)] @ result.best_constant.weights).cumsum()
     ax.plot(rounds, best, color="0.6", linewidth=1.0, label="best constant weights, in hindsight", zorder=1)
     ax.axhline(0.0, color="0.7", linewidth=0.6, zorder=1)
-    labels = result.returns.index[: len(rounds)]
-    ticks = max(2, _LETTERS // (2 + max(map(len, labels))))
-    step = -(-len(rounds) // ticks)
-    ax.set_xticks(rounds[::step], [literal(label) for label in labels[::step]])
+    label_rounds(ax, result.returns.index[: len(rounds)])
     ax.margins(x=0.02)
     ax.set_ylabel(f"sum of realised rewards ({result.returns.unit})")
     ax.grid(True, which="major", color=GRID, linewidth=0.6)

@@ -139,24 +139,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         least = max(least, min(1.0, (len(known) - rank) * p_values[k]))
         adjusted[k] = least
     return adjusted
-
-
-def plus_minus(mean: float, width: float) -> str:
-    """Return a mean with its half width: two digits of the width, and the mean's to the same decimal.
-
-    Examples
-    --------
-    >>> from covbandit.simulation.statistics import plus_minus
-    >>> plus_minus(34.9, 5.309), plus_minus(811822.2, 606.1), plus_minus(1.23456, 0.0)
-    ('34.9 ± 5.3', '811,820 ± 610', '1.235 ± 0')
-    """
-    if not (np.isfinite(width) and width > 0):
-        return f"{_compact(mean)} ± {width:g}"
-    decimals = 1 - int(np.floor(np.log10(width)))
-    if round(width, decimals) >= 10 ** (2 - decimals):  # 9.96 is 10, with one digit less
-        decimals -= 1
-    return " ± ".join(f"{round(x, decimals):,.{max(decimals, 0)}f}" for x in (mean, width))
-
-
-def _compact(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"

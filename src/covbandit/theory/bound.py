@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
-from covbandit.tables import Table
+from covbandit.tables import Table, as_number
 
 F64 = NDArray[np.float64]
 
@@ -101,7 +101,7 @@ class UpperBound(ABC):
         """Return what the theorem assumes and whether it holds; those on T only if a horizon is given."""
         within = self.largest_variance <= self.variance_bound * (1 + 1e-12)
         return (
-            Condition(f"no variance exceeds b = {self.variance_bound:.6g}", within),
+            Condition(f"no variance exceeds b = {as_number(self.variance_bound, 6)}", within),
             *self._further_conditions(None if horizon is None else as_horizon(horizon)),
         )
 

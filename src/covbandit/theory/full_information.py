@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from covbandit.problem import Problem
+from covbandit.tables import as_number
 from covbandit.theory.bound import F64, Condition, Quantity, UpperBound, as_problem, as_variance_bound, variance_of
 
 
@@ -79,7 +80,7 @@ class FullInformationBound(UpperBound):
     def _further_conditions(self, horizon: float | None) -> tuple[Condition, ...]:
         if horizon is None:
             return ()
-        return (Condition(f"T ≥ 1 + Σmax/w*'Σ*w* = {self.least_horizon:.6g}", horizon >= self.least_horizon),)
+        return (Condition(f"T ≥ 1 + Σmax/w*'Σ*w* = {as_number(self.least_horizon, 6)}", horizon >= self.least_horizon),)
 
 
 def full_information_bound(problem: Problem, variance_bound: float | None = None) -> FullInformationBound:
