@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -17,6 +18,7 @@ import covbandit as cb
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 sys.path.insert(0, str(DOCS / "making"))
 
@@ -129,6 +131,74 @@ def test_formulas_become_mathml() -> None:
     assert "<mtr>" in maths.mathml(r"a &= b \\ c &= d", "block")
     with pytest.raises(ValueError, match="cannot be drawn"):
         maths.mathml(r"\nosuchcommand x", "inline")
+
+
+def test_overlines_are_as_wide_as_what_is_below() -> None:
+    drawn = maths.mathml(r"\overline{\log σ^2} + \bar r", "inline")
+    ElementTree.fromstring(drawn)
+    assert '<mrow class="overline">' in drawn
+    assert "\u2015" not in drawn
+    assert "<ns" not in drawn
+    short, long = maths.with_mathml(
+        r'<span class="arithmatex">\(x\)</span>|<span class="arithmatex">\(' + "+".join("x" * 15) + r"\)</span>"
+    ).split("|")
+    assert short.startswith("<math")
+    assert long.startswith('<span class="long-formula"><math')
+
+
+_BOXES = """() => ({
+  page: document.documentElement.scrollWidth,
+  overlines: [...document.querySelectorAll(".overline")].map((line) => {
+    const inner = [...line.children].map((part) => part.getBoundingClientRect());
+    const outer = line.getBoundingClientRect();
+    return {
+      left: Math.min(...inner.map((box) => box.left)) - outer.left,
+      right: outer.right - Math.max(...inner.map((box) => box.right)),
+      above: Math.min(...inner.map((box) => box.top)) - outer.top,
+      border: parseFloat(getComputedStyle(line).borderTopWidth),
+    };
+  }),
+  signatures: [...document.querySelectorAll(".doc-signature code")].map((code) => {
+    const button = code.parentElement.querySelector("button, .md-code__nav");
+    const text = document.createRange();
+    text.selectNodeContents(code);
+    const right = Math.max(...[...text.getClientRects()].map((box) => box.right));
+    return {
+      text: code.textContent.slice(0, 60),
+      overflow: code.scrollWidth - code.clientWidth,
+      room: (button ? button.getBoundingClientRect().left : code.getBoundingClientRect().right) - right,
+    };
+  }),
+})"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_formulas_and_signatures_of_the_reference_fit(site: Path, width: int) -> None:
+    """In a browser: lines stand directly above their symbols, signatures are whole, pages do not scroll sideways."""
+    from playwright.sync_api import sync_playwright
+
+    overlines = signatures = 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        for path in sorted((site / "reference").glob("*.html")):
+            page.goto(path.as_uri())
+            found = page.evaluate(_BOXES)
+            assert found["page"] <= width, path.name
+            for line in found["overlines"]:
+                overlines += 1
+                assert line["border"] > 0.5
+                assert abs(line["left"]) < 2
+                assert abs(line["right"]) < 2
+                assert 0 < line["above"] < 8
+            for signature in found["signatures"]:
+                signatures += 1
+                assert signature["overflow"] <= 0, f"{path.name}: {signature}"
+                assert signature["room"] > 0, f"{path.name}: {signature}"
+        browser.close()
+    assert overlines >= 2
+    assert signatures > 100
 
 
 def test_docstrings_become_markdown() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ElementTree
 from html import unescape
 
 from latex2mathml.converter import convert
@@ -19,6 +20,11 @@ _IN_ITS_WORDS = {
     "⪰": r"\succeq ",
     "∇": r"\nabla ",
 }
+_NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+_BAR = "\u2015"  # what the converter puts above; no font stretches it over what is below
+_LONG = 20  # symbols; formulas in a line that have more may be wider than a telephone
+
+ElementTree.register_namespace("", _NAMESPACE)
 
 
 def mathml(latex: str, display: str) -> str:
@@ -31,6 +37,7 @@ def mathml(latex: str, display: str) -> str:
     drawn = convert(latex, display=display)
     if "\\" in drawn:
         raise ValueError(f"this formula has a command that cannot be drawn: {latex}")
+    drawn = _with_lines_above(drawn)
     drawn = re.sub(r"<mi>(ln|log)</mi>", r'<mi>\1</mi><mspace width="0.167em" />', drawn)
     drawn = re.sub(r"<mi>([Α-Ω])</mi>", r'<mi mathvariant="normal">\1</mi>', drawn)  # capitals stand upright
     return re.sub(  # a prime is high enough as it is
@@ -38,11 +45,32 @@ def mathml(latex: str, display: str) -> str:
     )
 
 
+def _with_lines_above(drawn: str) -> str:
+    """Return MathML in which an overline is the upper border of what it stands above, so that it is as wide."""
+    if _BAR not in unescape(drawn):
+        return drawn
+    tree = ElementTree.fromstring(drawn)
+    for each in list(tree.iter(f"{{{_NAMESPACE}}}mover")):
+        _, above = each
+        if above.text == _BAR:
+            each.tag = f"{{{_NAMESPACE}}}mrow"
+            each.attrib = {"class": "overline"}
+            each.remove(above)
+    return ElementTree.tostring(tree, encoding="unicode")
+
+
+def _in_a_line(latex: str) -> str:
+    """Return a formula of a line of text; a long one in a box that scrolls where it does not fit."""
+    drawn = mathml(latex, "inline")
+    symbols = len(re.findall(r"<m[ino][ >]", drawn))
+    return f'<span class="long-formula">{drawn}</span>' if symbols > _LONG else drawn
+
+
 def with_mathml(html: str) -> str:
     """Return a page in which the formulas that Arithmatex has marked are MathML."""
     html = re.sub(
         r'<span class="arithmatex">\\\((.*?)\\\)</span>',
-        lambda found: mathml(unescape(found[1]), "inline"),
+        lambda found: _in_a_line(unescape(found[1])),
         html,
         flags=re.DOTALL,
     )

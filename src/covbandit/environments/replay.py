@@ -37,7 +37,7 @@ class Replay(Environment):
     Realised in 8 rounds, 2010 to 2017, one path (so no interval); percent
     learner                       mean     sd  utility  max drawdown  turnover  regret
     MCEmpirical                  9.764  7.289    4.451         2.924    0.2939   41.52
-    FixedWeights                 9.822  5.824     6.43         4.062         0   25.69
+    FixedWeights                 9.822  5.824    6.430         4.062         0   25.69
     best constant, in hindsight  12.83  5.649    9.641             0         0       0
     """
 

@@ -373,7 +373,7 @@ class Learner(ABC):
         estimated mean 0.4625, variance 0.01995, standard deviation 0.1412
         width: standard error of the mean
         option  weight  mean contribution  risk contribution  count   width
-        SPY     0.6254             0.3127             0.0359      3  0.2887
+        SPY     0.6254             0.3127            0.03590      3  0.2887
         TLT     0.3746             0.1498           -0.01595      3  0.2179
         """
         return explain(type(self).__name__, self.rounds_told, self.options, self.ask(), self.counts, self._estimates())
