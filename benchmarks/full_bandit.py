@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from one_thread import ONE_THREAD
@@ -24,7 +24,7 @@ import numpy as np
 from full_bandit_instances import COMPARED, HIGH
 from full_bandit_regret import measure_long_run, measure_regret
 from learner_steps import Contest, measure_contest
-from report import Report
+from report import Part, Report
 from timing import Check, Section, machine, say, versions
 
 import covbandit as cb
@@ -85,15 +85,18 @@ def measure_round(d: int, rounds: int) -> Section:
     return section
 
 
-def measure(quick: bool) -> Iterator[Section]:
-    """Run the sections one after the other."""
-    yield measure_contest(CONTEST, [2, 5, 10, 20], passes=3, budget=0.1 if quick else 0.7)
-    yield measure_round(100 if quick else 300, rounds=3)
-    yield measure_regret(COMPARED, horizon=10_000 if quick else 1_000_000, replications=10 if quick else 50)
-    yield measure_long_run(HIGH, horizon=10_000 if quick else 10_000_000, replications=10)
+def parts(quick: bool) -> list[Part]:
+    """Return what is measured, one after the other."""
+    horizon, replications, long = (10_000, 10, 10_000) if quick else (1_000_000, 50, 10_000_000)
+    return [
+        ("steps", lambda: measure_contest(CONTEST, [2, 5, 10, 20], passes=3, budget=0.1 if quick else 0.7)),
+        ("round", lambda: measure_round(100 if quick else 300, rounds=3)),
+        ("regret", lambda: measure_regret(COMPARED, horizon=horizon, replications=replications)),
+        ("long run", lambda: measure_long_run(HIGH, horizon=long, replications=10)),
+    ]
 
 
-def main() -> None:
+def main() -> int:
     """Read the command line, measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="short runs, to see that it works: about a minute")
@@ -102,15 +105,12 @@ def main() -> None:
 
     begun = time.monotonic()
     report = Report("full-bandit", "CPU seconds", arguments.quick, machine(), {}, versions(PACKAGES))
-    report.run(measure(arguments.quick))
-    print()
-    print(report.verdicts())
-    if arguments.quick:
-        print("Quick: at T = 10,000 the targets, which are for T = 1,000,000, say little.")
-    if arguments.out is not None:
-        report.write(arguments.out)
+    report.run(parts(arguments.quick))
+    remark = "Quick: at T = 10,000 the targets, which are for T = 1,000,000, say little." if arguments.quick else ""
+    status = report.close(arguments.out, remark)
     say(f"done in {time.monotonic() - begun:.0f} s")
+    return status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from one_thread import ONE_THREAD
@@ -24,20 +24,25 @@ import optimistic
 from learner_steps import measure_contest
 from peers.scip import ScipPeer
 from peers.semicontinuous import SkfolioThresholdPeer
-from report import Report
+from report import Part, Report
 from semi_bandit_steps import CONTEST
 from thresholds import measure_thresholds
-from timing import Section, machine, say, versions
+from timing import machine, say, versions
 
 PACKAGES = ("numpy", "scipy", "numba", "pyscipopt", "cvxpy", "cvxpy-base", "skfolio")
 
 
-def measure(quick: bool) -> Iterator[Section]:
-    """Run the sections one after the other."""
-    yield optimistic.measure_maximizer(optimistic.QUICK_CASES if quick else optimistic.CASES)
-    yield optimistic.measure_many_options(50, last=2_800 if quick else 5_000, moments=2 if quick else 4, ascents=200)
-    yield measure_thresholds([5, 10, 20], (1.0,) if quick else (0.1, 1.0, 10.0), limit=2.0 if quick else 10.0)
-    yield measure_contest(CONTEST, [5, 10, 20, 50], passes=3, budget=0.1 if quick else 0.7)
+def parts(quick: bool) -> list[Part]:
+    """Return what is measured, one after the other."""
+    last, moments = (2_800, 2) if quick else (5_000, 4)
+    rhos = (1.0,) if quick else (0.1, 1.0, 10.0)
+    budget = 0.1 if quick else 0.7
+    return [
+        ("maximizer", lambda: optimistic.measure_maximizer(optimistic.QUICK_CASES if quick else optimistic.CASES)),
+        ("many options", lambda: optimistic.measure_many_options(50, last=last, moments=moments, ascents=200)),
+        ("thresholds", lambda: measure_thresholds([5, 10, 20], rhos, limit=2.0 if quick else 10.0)),
+        ("steps", lambda: measure_contest(CONTEST, [5, 10, 20, 50], passes=3, budget=budget)),
+    ]
 
 
 def missing_peers() -> dict[str, str]:
@@ -51,7 +56,7 @@ def missing_peers() -> dict[str, str]:
     return missing
 
 
-def main() -> None:
+def main() -> int:
     """Read the command line, measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="fewer instances, SCIP stopped early: about 90 seconds")
@@ -60,17 +65,14 @@ def main() -> None:
 
     begun = time.monotonic()
     report = Report("semi-bandit", "CPU seconds", arguments.quick, machine(), missing_peers(), versions(PACKAGES))
-    report.run(measure(arguments.quick))
-    print()
-    print(report.verdicts())
-    if ScipPeer.name in report.missing_peers:
-        print("Ratios to SCIP were not measured.")
+    report.run(parts(arguments.quick))
+    remarks = ["Ratios to SCIP were not measured."] if ScipPeer.name in report.missing_peers else []
     if arguments.quick:
-        print("Quick: few instances, so shares are coarse, and SCIP is stopped early, so its times are lower bounds.")
-    if arguments.out is not None:
-        report.write(arguments.out)
+        remarks.append("Quick: few instances, so shares are coarse; SCIP is stopped early: its times are lower bounds.")
+    status = report.close(arguments.out, "\n".join(remarks))
     say(f"done in {time.monotonic() - begun:.0f} s")
+    return status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,16 +2,19 @@
 
     python benchmarks/studies.py [--quick] [--store sqlite|postgresql|both] [--out FILE] [growth] [optuna] [service]
 
-Everything that is compared runs in the same run and in turns. PostgreSQL is started for the run on the loopback, with
-``fsync`` and ``synchronous_commit`` on, unless ``COVBANDIT_TEST_POSTGRES`` names a server. Optuna and psycopg come with
-``pip install 'covbandit[bench]'``. Run it on a machine, and a disk, that do nothing else.
+Everything that is compared runs in the same run and in turns, and is compared in CPU time (user and system, with that
+of PostgreSQL's processes for the connections). PostgreSQL is started for the run on the loopback, with ``fsync`` and
+``synchronous_commit`` on, unless ``COVBANDIT_TEST_POSTGRES`` names a server. Optuna and psycopg come with
+``pip install 'covbandit[bench]'``. A part that fails is told, and the program ends with status 1.
+``PYTHONPATH=OTHER/src python benchmarks/studies.py`` measures another copy of the package.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from one_thread import ONE_THREAD
@@ -19,7 +22,7 @@ from one_thread import ONE_THREAD
 # Before NumPy is imported, or its BLAS has already made its threads.
 os.environ.update(ONE_THREAD)
 
-from report import Report
+from report import Part, Report
 from study_growth import measure_growth
 from study_optuna import measure_optuna
 from study_places import Kind, Place, places
@@ -41,38 +44,35 @@ PACKAGES = (
 )
 
 
-def measure(parts: Sequence[str], found: Sequence[Place], quick: bool) -> Iterator[Section]:
-    """Run the parts one after the other."""
-    if "service" in parts:
-        yield measure_service(found, *((1.0, 3) if quick else (4.0, 5)))
-    if "optuna" in parts:
-        yield measure_optuna(found, *((200, 20) if quick else (10_000, 200)))
-    if "growth" in parts:
-        yield measure_growth(found, *((2_000, 50) if quick else (100_000, 400)))
+def parts_of(names: Sequence[str], found: Sequence[Place], quick: bool) -> list[Part]:
+    """Return what is measured, one after the other."""
+    parts: dict[str, Callable[[], Section]] = {
+        "service": lambda: measure_service(found, *((0.5, 2) if quick else (4.0, 5))),
+        "optuna": lambda: measure_optuna(found, *((100, 15) if quick else (10_000, 200))),
+        "growth": lambda: measure_growth(found, *((500, 25) if quick else (100_000, 400))),
+    }
+    return [(name, measure) for name, measure in parts.items() if name in names]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line, measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; all by default")
-    parser.add_argument("--quick", action="store_true", help="few rounds and turns: a few minutes, and no verdict")
+    parser.add_argument("--quick", action="store_true", help="few rounds and turns: two minutes, and coarse")
     parser.add_argument("--store", choices=("sqlite", "postgresql", "both"), default="both")
+    parser.add_argument("--limit", type=float, default=7_200.0, help="seconds after which a part has failed")
     parser.add_argument("--out", type=Path, help="also write every number to this JSON file")
     options = parser.parse_args(arguments)
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"unknown part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     kinds: tuple[Kind, ...] = ("sqlite", "postgresql") if options.store == "both" else (options.store,)
 
-    report = Report("studies", "seconds", options.quick, machine(), {}, versions(PACKAGES))
+    report = Report("studies", "CPU seconds", options.quick, machine(), {}, versions(PACKAGES))
     with places(kinds) as found:
-        report.run(measure(options.parts or PARTS, found, options.quick))
-    print()
-    print(report.verdicts())
-    if options.quick:
-        print("A quick run shows that everything works; what is reached needs a run without --quick.")
-    if options.out is not None:
-        report.write(options.out)
+        report.run(parts_of(options.parts or PARTS, found, options.quick), options.limit)
+    remark = "A quick run shows that everything works; what is reached needs a run without --quick."
+    return report.close(options.out, remark if options.quick else "")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

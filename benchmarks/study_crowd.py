@@ -1,7 +1,7 @@
 """Sixteen clients at once, as a program of its own that imports little and forks.
 
 It is told what the clients do by a line of JSON, then how many seconds to work by a number a line; each time it answers
-with a line of JSON: the seconds that passed, errors, and each client's times by what it did.
+with a line of JSON: the seconds that passed, the clients' CPU seconds, errors, and each client's times by what it did.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Crowd:
         self._read()
 
     def work(self, seconds: float) -> dict[str, Any]:
-        """Let all clients work; return ``seconds``, ``errors`` and ``times``, lists of seconds by what was done."""
+        """Let all clients work; return ``seconds``, ``cpu``, ``errors`` and ``times``, seconds by what was done."""
         self._send(repr(seconds))
         found: dict[str, Any] = self._read()
         return found
@@ -64,8 +64,12 @@ class Crowd:
         return json.loads(line)
 
     def close(self) -> None:
-        """End the program."""
-        self.process.communicate()
+        """End the program; at once if it does not end by itself."""
+        try:
+            self.process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
 
     def __enter__(self) -> Self:
         return self
@@ -154,13 +158,14 @@ def _busy(work: Work, until: float) -> dict[str, Any]:
     """Work until a time of the monotonic clock."""
     times: dict[str, list[float]] = {}
     errors: list[str] = []
+    begun = time.thread_time()
     while time.monotonic() < until and len(errors) < 10:
         try:
             for what, seconds in work():
                 times.setdefault(what, []).append(seconds)
         except Exception as error:
             errors.append(f"{type(error).__name__}: {error}")
-    return {"times": times, "errors": errors}
+    return {"times": times, "errors": errors, "cpu": time.thread_time() - begun}
 
 
 def _together(found: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
@@ -168,7 +173,8 @@ def _together(found: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
     for each in found:
         for what, values in each["times"].items():
             times.setdefault(what, []).extend(values)
-    return {"seconds": seconds, "errors": [line for each in found for line in each["errors"]], "times": times}
+    errors = [line for each in found for line in each["errors"]]
+    return {"seconds": seconds, "cpu": sum(each["cpu"] for each in found), "errors": errors, "times": times}
 
 
 def _line(file: int) -> bytes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
+from process_time import server_clock
 from study_bare import SyncedFile, connect, prepare
 from study_places import Place, plain
+from study_rounds import costing
 
 
 class Floor:
@@ -18,8 +18,10 @@ class Floor:
 
     Attributes
     ----------
-    disk, bare : list of float
-        Seconds for two blocks of 4 KiB written and synced, and for two bare one-row transactions.
+    bare : list of float
+        CPU seconds of two bare one-row transactions, the database's own included.
+    disk : list of float
+        Seconds by the clock for two blocks of 4 KiB written and synced.
     """
 
     def __init__(self, place: Place) -> None:
@@ -27,6 +29,7 @@ class Floor:
         url = url if place.kind == "sqlite" else plain(url)
         prepare(url)
         self._transact = connect(url)
+        self._server = server_clock(url)
         self._file = SyncedFile()
         self.disk: list[float] = []
         self.bare: list[float] = []
@@ -34,10 +37,7 @@ class Floor:
     def take_turn(self) -> None:
         """Time both once."""
         self.disk.append(self._file.write() + self._file.write())
-        begun = time.perf_counter()
-        self._transact()
-        self._transact()
-        self.bare.append(time.perf_counter() - begun)
+        self.bare.append(costing(self._server, self._transact, self._transact).cpu)
 
     def close(self) -> None:
         """Remove the file."""

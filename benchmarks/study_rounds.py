@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
+from process_time import ServerClock
 
 import covbandit as cb
 from covbandit.studies import Store
@@ -18,10 +19,14 @@ RISK_AVERSION = 1.0
 
 
 class Cost(NamedTuple):
-    """Seconds by the clock, and of the processor in this process."""
+    """CPU seconds, of this process and of the database's own for it, and seconds by the clock."""
 
-    clock: float
     cpu: float
+    clock: float
+
+
+def _nothing() -> float:
+    return 0.0
 
 
 def create(url: str | Store, learner: str, name: str = NAME) -> cb.Study:
@@ -49,13 +54,22 @@ def told(weights: dict[str, float], rewards: list[float], learner: str) -> dict[
     }
 
 
-def play(study: cb.Study, learner: str, source: Iterator[list[float]]) -> Cost:
-    """Ask and tell one round; return what both cost together, without what lies between."""
+def costing(server: ServerClock, *calls: Callable[[], object]) -> Cost:
+    """Make calls one after the other; return what they cost together, without what lies between."""
+    spent, clock, cpu = server(), 0.0, 0.0
+    for call in calls:
+        begun, cpu_begun = time.perf_counter(), time.process_time()
+        call()
+        clock, cpu = clock + time.perf_counter() - begun, cpu + time.process_time() - cpu_begun
+    return Cost(cpu + server() - spent, clock)
+
+
+def play(study: cb.Study, learner: str, source: Iterator[list[float]], server: ServerClock = _nothing) -> Cost:
+    """Ask and tell one round; return what both cost together."""
     rewards = next(source)
-    clock, cpu = time.perf_counter(), time.process_time()
-    asked = study.ask()
-    clock, cpu = time.perf_counter() - clock, time.process_time() - cpu
-    outcome = told(asked.weights, rewards, learner)
-    begun, cpu_begun = time.perf_counter(), time.process_time()
-    study.tell(asked.id, outcome)
-    return Cost(clock + time.perf_counter() - begun, cpu + time.process_time() - cpu_begun)
+    asked: list[Any] = []
+    spent = server()
+    first = costing(_nothing, lambda: asked.append(study.ask()))
+    outcome = told(asked[0].weights, rewards, learner)
+    second = costing(_nothing, lambda: study.tell(asked[0].id, outcome))
+    return Cost(first.cpu + second.cpu + server() - spent, first.clock + second.clock)
