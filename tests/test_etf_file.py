@@ -183,7 +183,7 @@ def test_damaged_files(tmp_path: Path) -> None:
         whole[: whole.rindex(b"before fees")]: "line 8: unexpected end of data; the file is truncated",
         whole.replace("Füßli".encode(), "Füßli".encode("latin-1"), 1): "line 3: byte 0xfc is not UTF-8",
         b"PK\x03\x04\xff\xfe": "line 1: byte 0xff is not UTF-8",
-        whole.replace(b",", b";"): r"ETFs.csv is separated by semicolons, not by commas: its header is 'fund_symbol;",
+        whole.replace(b",", b"|"): r"ETFs.csv is separated by vertical bars: its header is 'fund_symbol",
     }
     for content, message in damaged.items():
         path.write_bytes(content)

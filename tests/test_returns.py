@@ -93,7 +93,7 @@ def test_plain_data_and_frames() -> None:
     assert list(frame.columns) == ["a", "b", "c"]
     assert list(frame.index) == ["w", "x", "y", "z"]
     assert frame.to_numpy().tolist() == VALUES
-    np.testing.assert_array_equal(cb.data.read_returns(frame[["a", "b"]], kind="returns").values, r.values[:, :2])
+    np.testing.assert_array_equal(cb.data.read_returns(frame[["a", "b"]], kind="returns", unit="percent").values, r.values[:, :2])
 
 
 def test_summary_prints_the_variance_bound_and_the_notes() -> None:
@@ -153,7 +153,7 @@ def test_dates_label_it_as_they_do_in_the_readers() -> None:
     labels = ("2024-01-02", "2024-01-03", "2024-01-04", "2024-01-05")
     assert _returns(index=days).index == labels
     frame = pd.DataFrame(np.array(VALUES)[:, :2], columns=["a", "b"], index=days)
-    assert cb.data.read_returns(frame, kind="returns").index == labels
+    assert cb.data.read_returns(frame, kind="returns", unit="percent").index == labels
 
 
 def test_packaged_market_data() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covbandit.atomic import replacing
+from covbandit.cells import marked
 from covbandit.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -163,12 +164,19 @@ class Table:
         return "\n".join("| " + " | ".join(row) + " |" for row in [self.columns, marks, *self.cells()])
 
     def to_csv(self) -> str:
-        """Return comma-separated values with all digits; what is unknown is empty."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(["" if value is None else value for value in row] for row in self.rows)
-        return text.getvalue()
+        """Return comma-separated values with all digits; what is unknown is empty.
+
+        Text that a spreadsheet would run as a formula (it begins with =, +, -, @, a tab or a line break, be it behind
+        blanks) has an apostrophe before it, so that opening the file runs nothing. Readers of covbandit take it off;
+        others find it in the text. Numbers are never changed.
+        """
+        written = io.StringIO()
+        for line in (self.columns, *self.rows):
+            record = io.StringIO()
+            # With both characters as its line end, the writer quotes text that has either.
+            csv.writer(record, lineterminator="\r\n").writerow([_in_csv(value) for value in line])
+            written.write(record.getvalue().removesuffix("\r\n") + "\n")
+        return written.getvalue()
 
     def to_parquet(self, path: str | Path) -> None:
         """Write a Parquet file, all of it or nothing; columns with whole numbers beyond 64 bits are text there."""
@@ -197,6 +205,12 @@ class Table:
                 r"\end{tabular}",
             ]
         )
+
+
+def _in_csv(value: object) -> object:
+    if value is None:
+        return ""
+    return marked(value) if isinstance(value, str) else value
 
 
 def _within_64_bits(values: list[Any]) -> list[Any]:

@@ -14,11 +14,14 @@ from covbandit.data.order import as_label
 from covbandit.data.sheet import Sheet, as_number
 from covbandit.errors import InvalidInput
 
-_PERIODS = frozenset({"date", "datetime", "day", "week", "month", "quarter", "year", "period", "time", "timestamp"})
+_PERIODS = frozenset(
+    {"date", "datetime", "day", "week", "month", "quarter", "year", "period", "time", "timestamp"}
+    | {"datum", "tag", "woche", "monat", "quartal", "jahr", "zeit"}  # as spreadsheets in German write them
+)
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}(?!\d).*|\d{1,2}([-/.])\d{1,2}\1\d{2,4}(?!\d).*")
 _CALENDAR = re.compile(
-    r"(?<![a-z])(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|day|week|quarter|year"
-    r"|[qw](?![a-z]))",
+    r"(?<![a-z])(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez|mon|tue|wed"
+    r"|thu|fri|sat|sun|day|week|quarter|year|[qw](?![a-z]))",
     re.IGNORECASE,
 )
 
@@ -44,7 +47,7 @@ def set_labels_apart(sheet: Sheet, index: str | None, asked: Collection[str]) ->
         sheet = _set_apart(sheet, 0)
     if index is not None and index != sheet.labels_name:
         (name,) = as_known([index], sheet.names, "column", sheet.source)
-        return _set_apart(sheet, sheet.names.index(name))
+        return _set_apart(sheet, sheet.position(name))
     if not sheet.names or sheet.names[0] in asked:
         return sheet
     if _names_periods(sheet.names[0]):
@@ -107,10 +110,11 @@ def _names_periods(name: str) -> bool:
 
 
 def _are_periods(cells: Sequence[object]) -> bool:
-    return bool(cells) and all(as_number(cell) is None and _is_period(as_label(cell)) for cell in cells)
+    return bool(cells) and all(as_number(cell) is None and is_period(as_label(cell)) for cell in cells)
 
 
-def _is_period(label: str) -> bool:
+def is_period(label: str) -> bool:
+    """Tell whether a label looks like a date or another period of time."""
     return _DATE.fullmatch(label) is not None or _CALENDAR.search(label) is not None
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
@@ -10,14 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit import validation
-from covbandit.data.headings import option_names, set_labels_apart, without_blank_columns
+from covbandit.data.dates import Dates, Periods
+from covbandit.data.headings import is_period, option_names, set_labels_apart, without_blank_columns
 from covbandit.data.missing import Missing, keep_complete
 from covbandit.data.names import is_among, listed
+from covbandit.data.numbers import Decimal, numbers_in
 from covbandit.data.order import as_label, order_of, require_distinct, require_filled
+from covbandit.data.plausible import require_plausible
 from covbandit.data.returns import Returns, as_unit
-from covbandit.data.sheet import Sheet, as_number
+from covbandit.data.sheet import Sheet
 from covbandit.data.tabular import as_sheet
 from covbandit.errors import InvalidInput
+from covbandit.sizes import as_n_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +40,10 @@ def read_returns(
     unit: str = "fraction",
     options: Sequence[str] | None = None,
     index: str | None = None,
+    dates: Dates | None = None,
+    decimal: Decimal | None = None,
+    worksheet: str | None = None,
+    check: bool = True,
 ) -> Returns:
     """Read returns, or prices and turn them into returns, of any frequency.
 
@@ -43,8 +52,8 @@ def read_returns(
     Parameters
     ----------
     source : path or DataFrame
-        A CSV file (comma-separated, UTF-8, gzipped if it ends in .gz), a Parquet file (extra ``parquet``), or a
-        pandas or polars DataFrame.
+        A CSV file (.csv or .tsv, separated by commas, semicolons or tabs, UTF-8, gzipped if it ends in .gz), an Excel
+        file (.xlsx, extra ``excel``), a Parquet file (extra ``parquet``), or a pandas or polars DataFrame.
     kind : {"returns", "prices"}
         What the numbers are. From prices, simple returns p_t / p_(t-1) - 1 are made, since those of a mixture are the
         weighted sum of its options'.
@@ -59,14 +68,28 @@ def read_returns(
     index : str, optional
         The column that labels the periods. By default a data frame's index, unless it only counts rows, or the first
         column if its heading is empty or one of date, datetime, day, week, month, quarter, year, period, time,
-        timestamp, or if its cells look like dates. Elsewhere a column of such a heading must be named here or in
-        `options`.
+        timestamp (or German ones), or if its cells look like dates. Elsewhere a column of such a heading must be named
+        here or in `options`.
+    dates : {"day-first", "month-first", "year-first"}, optional
+        How dates such as 01/02/2024 are meant. Without it one date that settles it (31/01/2024) decides for all; else
+        the reading in which the periods are in order, if there is only one; else they are refused.
+    decimal : {".", ","}, optional
+        The decimal mark of numbers that are text. Without it one number that settles it (0,5 or 1.234,56) decides for
+        all; numbers such as 1,234, which may be either, are refused.
+    worksheet : str, optional
+        Which sheet of an Excel file, if several have cells.
+    check : bool
+        Whether numbers that cannot be meant are refused: a return of -100 % or less, and what looks like prices read as
+        returns, returns read as prices, percent read as fractions or the reverse (`covbandit.data.plausible` has the
+        rules). False takes them as they are, and periods whose order cannot be told as they stand.
 
     Notes
     -----
     Periods must be in order, each once; times with a zone are compared as points in time. Newest first is turned
-    round, and noted. Labels whose order cannot be told (31/01/2020) are taken in the order of the table, which is noted
-    too.
+    round, and noted; anything else out of order is refused. Dates may be written as 2020-01-31, 2020/1/31, 31.1.2020,
+    31/01/2020, 1/31/2020, 31 Jan 2020 or Jan 31, 2020, with or without a time of day, months as 2020-01, 01/2020 or
+    Jan-20, quarters as 2020Q1 or Q1 2020, weeks as 2020-W05. Labels that are no dates (treatment A) are taken in the
+    order of the table, which is noted.
 
     Examples
     --------
@@ -79,16 +102,20 @@ def read_returns(
     if not is_among(kind, ("returns", "prices")):
         raise InvalidInput(f'kind must be "returns" or "prices", got {kind!r}')
     unit = as_unit(unit)
+    check = validation.as_flag(check, "check")
     asked = validation.as_options(options, None)
     notes: list[str] = []
-    table = as_sheet(source)
+    table = as_sheet(source, worksheet)
     sheet = without_blank_columns(set_labels_apart(table, index, asked or ()), notes)
     if not sheet.names:
         raise InvalidInput(f"{sheet.source} has no column of {kind}; it has {listed(table.names) or 'none at all'}")
     names = option_names(sheet, asked, notes)
-    values = np.array([_column(sheet, name) for name in names]).T.reshape(len(sheet), len(names))
+    as_n_options(len(names), 1)
+    number = numbers_in(sheet, names, decimal)
+    values = np.array([_column(sheet, name, number) for name in names]).T.reshape(len(sheet), len(names))
     labels = _labels(sheet)
-    rows = _in_order(sheet, labels, notes)
+    periods = Periods(labels, dates, lambda row: f"{sheet.source}, {sheet.place(row)}")
+    rows = _in_order(sheet, periods, check, notes)
     if kind == "prices":
         _require_positive(sheet, names, values)
         values, rows = _simple_returns(values[rows]), rows[1:]
@@ -109,10 +136,14 @@ def read_returns(
             + ("; " + "; ".join(dropped) if dropped else "")
         )
     _require_movement(sheet, names, values)
+    index_labels = [labels[row] for row in rows] if labels else [str(row + 1) for row in rows]
+    if check:
+        fractions = values / 100 if kind == "returns" and unit == "percent" else values
+        require_plausible(fractions, names, index_labels, kind, unit, periods.per_year(), sheet.source)
     returns = Returns(
         values,
         options=names,
-        index=[labels[row] for row in rows] if labels else [str(row + 1) for row in rows],
+        index=index_labels,
         unit="fraction" if kind == "prices" else unit,
         source=sheet.source if sheet.source != "the data frame" else "",
         notes=(*notes, *dropped),
@@ -127,29 +158,43 @@ def _labels(sheet: Sheet) -> list[str]:
     return labels
 
 
-def _in_order(sheet: Sheet, labels: list[str], notes: list[str]) -> NDArray[np.int64]:
+def _in_order(sheet: Sheet, periods: Periods, check: bool, notes: list[str]) -> NDArray[np.int64]:
     """Return the rows from the oldest to the newest, and note what had to be done or assumed."""
     rows = np.arange(len(sheet))
+    labels = periods.labels
     if len(labels) < 2:
         return rows
-    require_distinct(labels, lambda row: f"{sheet.source}, {sheet.place(row)}")
-    order = order_of(labels, lambda row: f"{sheet.source}, {sheet.place(row)}")
+    notes.extend(periods.notes)
+    require_distinct(labels, lambda row: f"{sheet.source}, {sheet.place(row)}", periods.keys)
+    order = order_of(labels, periods.keys, lambda row: f"{sheet.source}, {sheet.place(row)}")
     if order == "descending":
         notes.append("the table has the newest period first: it was turned round")
         return rows[::-1]
     if order == "unknown":
+        dated = next((label for label in labels if is_period(label) and any(map(str.isdigit, label))), None)
+        if check and dated is not None:
+            other = next((label for label in labels if _form(label) != _form(dated)), None)
+            also = "" if other is None else f" beside {other!r}"
+            raise InvalidInput(
+                f"{sheet.source}: the order of periods such as {dated!r}{also} cannot be told; write all of them alike, "
+                "as 2024-01-31, or say check=False, and they are taken as they stand"
+            )
         notes.append(f"the order of periods such as {labels[0]!r} cannot be told: they are taken as they stand")
     return rows
 
 
-def _column(sheet: Sheet, name: str) -> list[float]:
+def _form(label: str) -> str:
+    return re.sub(r"\d+", "0", label)
+
+
+def _column(sheet: Sheet, name: str, read: Callable[[object], float | None]) -> list[float]:
     """Return the numbers of a column, NaN where one is missing."""
-    cells = sheet.columns[sheet.names.index(name)]
+    cells = sheet.columns[sheet.position(name)]
     numbers: list[float] = []
     for row, cell in enumerate(cells):
-        number = as_number(cell)
+        number = read(cell)
         if number is None:
-            labels = all(as_number(other) is None for other in cells)
+            labels = all(read(other) is None for other in cells)
             raise InvalidInput(
                 f"{sheet.source}, {sheet.place(row, name)}: {cell!r} is not a finite number; correct it, or name the "
                 f"columns to read with options=[...]{f', or labels of periods with index={name!r}' if labels else ''}"

@@ -117,6 +117,9 @@ class Returns:
         source = f"; {self.source}" if self.source else ""
         return f"Returns({len(self):,} rounds of {self._named()}; {self.unit}; {self._span()}{source})"
 
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *(f"note: {note}" for note in self.notes)])
+
     def _named(self) -> str:
         return ", ".join(self.options) if len(self.options) <= _NAMED else f"{len(self.options):,} options"
 

@@ -8,20 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from covbandit import validation
-from covbandit.data.sheet import Sheet, read_bytes, read_csv
+from covbandit.data.sheet import Sheet, read_bytes, read_csv, require_size
+from covbandit.data.workbook import read_workbook
 from covbandit.errors import InvalidInput, MissingExtra
+from covbandit.sizes import MOST_TABLE_BYTES, in_bytes
+
+TEXT_FILES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
-def as_sheet(source: object) -> Sheet:
-    """Return the cells of a CSV or Parquet file, or of a pandas or polars data frame."""
+def as_sheet(source: object, worksheet: str | None = None) -> Sheet:
+    """Return the cells of a CSV, Excel or Parquet file, or of a pandas or polars data frame."""
     if isinstance(source, (str, PathLike)):
         path = validation.as_path(source, "source")
-        name = path.name.lower()
-        if name.endswith((".csv", ".csv.gz")):
-            return read_csv(path)
-        if name.endswith((".parquet", ".pq")):
-            return _read_parquet(path)
-        raise InvalidInput(f"cannot tell what {path.name!r} is: names must end in .csv, .csv.gz, .parquet or .pq")
+        try:
+            return _read(path, worksheet)
+        except MemoryError:
+            raise InvalidInput(f"{path.name} does not fit into the memory of this machine") from None
+    if worksheet is not None:
+        raise InvalidInput(f"worksheet={worksheet!r} is for Excel files; leave it out")
     frame: Any = source
     if hasattr(frame, "iloc") and hasattr(frame, "columns"):
         return _from_pandas(frame)
@@ -31,6 +35,22 @@ def as_sheet(source: object) -> Sheet:
     raise InvalidInput(
         f"returns must be a path or a pandas or polars DataFrame, got {type(source).__name__}; make arrays into "
         "covbandit.data.Returns(values, options)"
+    )
+
+
+def _read(path: Path, worksheet: str | None) -> Sheet:
+    name = path.name.lower()
+    if name.endswith((".xlsx", ".xlsm")):
+        return read_workbook(path, worksheet)
+    if worksheet is not None:
+        raise InvalidInput(f"worksheet={worksheet!r} is for Excel files, and {path.name!r} is none; leave it out")
+    if name.endswith(TEXT_FILES):
+        return read_csv(path)
+    if name.endswith((".parquet", ".pq")):
+        return _read_parquet(path)
+    old = "; save an old .xls file as .xlsx" if name.endswith((".xls", ".xlsb", ".ods")) else ""
+    raise InvalidInput(
+        f"cannot tell what {path.name!r} is: names must end in .csv, .tsv, .csv.gz, .tsv.gz, .xlsx, .parquet or .pq{old}"
     )
 
 
@@ -60,15 +80,50 @@ def _read_parquet(path: Path) -> Sheet:
         raise MissingExtra("Parquet files need pyarrow: pip install 'covbandit[parquet]'") from None
     content = read_bytes(path)
     try:
-        table = pq.read_table(pa.BufferReader(content))
-        columns = {name: table.column(k).to_pylist() for k, name in enumerate(table.column_names)}
-        kept = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InvalidInput(f"{path.name} is truncated or not a Parquet file: {error}") from None
-    if len(columns) < table.num_columns:
-        raise InvalidInput(f"{path.name} has two columns of one name among {table.column_names}")
-    labels, name = _index_of_pandas(kept[0], columns, table.num_rows) if len(kept) == 1 else (None, None)
+        file = pq.ParquetFile(pa.BufferReader(content))
+        _require_declared(path.name, file.metadata)
+        # A long text that every row repeats is stored once; as a dictionary it stays so.
+        texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts)
+        flat = [field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)]
+        names, n_rows = file.schema_arrow.names, file.metadata.num_rows
+        if len(set(names)) < len(names):
+            raise InvalidInput(f"{path.name} has two columns of one name among {names}")
+        columns: dict[str, list[object]] = {name: [] for name in names}
+        read = 0
+        for batch in file.iter_batches(columns=flat):
+            read += batch.num_rows
+            if read > n_rows:
+                raise InvalidInput(f"{path.name} is damaged: it has more rows than the {n_rows:,} that it declares")
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                columns[name].extend(_cells(pa, column))
+        for name in set(names) - set(flat):  # lists and the like: no number, and maybe not asked for
+            columns[name] = [str(file.schema_arrow.field(name).type)] * n_rows
+        kept = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+        labels, name = _index_of_pandas(kept[0], columns, n_rows) if len(kept) == 1 else (None, None)
+    except InvalidInput:
+        raise
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+        raise InvalidInput(f"{path.name} is truncated or not a Parquet file: {str(error)[:200]}") from None
     return Sheet(path.name, list(columns), list(columns.values()), labels=labels, labels_name=name)
+
+
+def _require_declared(source: str, metadata: Any) -> None:
+    """Raise if a file declares more than is read, before any of it is unpacked."""
+    require_size(source, metadata.num_columns, metadata.num_columns * metadata.num_rows)
+    unpacked = sum(metadata.row_group(k).total_byte_size for k in range(metadata.num_row_groups))
+    if unpacked > MOST_TABLE_BYTES:
+        raise InvalidInput(
+            f"{source} unpacks to {in_bytes(unpacked)}; at most {in_bytes(MOST_TABLE_BYTES)} are read of tables"
+        )
+
+
+def _cells(pa: Any, column: Any) -> list[object]:
+    if pa.types.is_dictionary(column.type):
+        words = column.dictionary.to_pylist()
+        return [None if k is None else words[k] for k in column.indices.to_pylist()]
+    found: list[object] = column.to_pylist()
+    return found
 
 
 def _index_of_pandas(
