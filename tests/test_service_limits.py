@@ -19,7 +19,7 @@ import pytest
 from covbandit.service import connections, reading
 from covbandit.service.connections import HEAD_BYTES, MOST_HEADERS, Lines
 from covbandit.service.reading import READ_AT_ONCE
-from service_calls import LEARNER, OUTCOME, Process, calling, funds, new_store
+from service_calls import LEARNER, OUTCOME, Process, calling, funds, long_study, new_store
 
 MIB = 1 << 20
 QUIET = ("--log-level", "warning")
@@ -39,9 +39,14 @@ def store(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def connected(process: Process) -> Iterator[socket.socket]:
+def connected(process: Process, buffer: int | None = None) -> Iterator[socket.socket]:
+    """Connect; with a small buffer, the system takes little that is not read."""
     where = httpx.URL(process.url)
-    with socket.create_connection((where.host, where.port or 80), timeout=60) as line:
+    with socket.socket() as line:
+        if buffer is not None:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        line.settimeout(60)
+        line.connect((where.host, where.port))
         yield line
 
 
@@ -291,6 +296,31 @@ def send_for_ever(line: socket.socket, part: bytes) -> None:
     while True:
         line.sendall(part)
         time.sleep(0.05)
+
+
+def test_an_answer_that_nobody_takes_is_given_up(tmp_path: Path) -> None:
+    """Whoever reads gets all of a long answer, however slowly; whoever does not read loses the connection."""
+    with new_store(tmp_path) as opened:
+        long_study(opened, 12_000)
+    hurried = "from covbandit.service import connections; connections.KEEP_ALIVE_SECONDS = 1.0"
+    sent = b"GET /api/v1/studies/long/export?format=json HTTP/1.1\r\nHost: localhost\r\n"
+    with Process(tmp_path / "studies.db", *QUIET, preparing=hurried) as process:
+        for end in (b"\r\n", b"Connection: close\r\n\r\n"):
+            for reads in (True, False):
+                with connected(process, buffer=65_536) as line:
+                    line.sendall(sent + end)
+                    found = line.recv(2_000)
+                    if reads:
+                        for _ in range(60):
+                            found += line.recv(65_536)
+                            time.sleep(0.05)
+                    else:
+                        time.sleep(8)
+                    found += received(line)
+                head, _, content = found.partition(b"\r\n\r\n")
+                (size,) = re.findall(rb"content-length: (\d+)", head.lower())
+                assert (len(content) == int(size)) == reads
+        assert is_well(process)
 
 
 # Connections ----------------------------------------------------------------------------------------------------------

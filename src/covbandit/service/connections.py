@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import Callable
 from http import HTTPStatus
@@ -354,6 +355,10 @@ class LimitedProtocol(HttpToolsProtocol):
         """End a connection that was idle for long, unless it is still taking the answer."""
         if self._sending is None:
             self._drop()
+        else:
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def pause_writing(self) -> None:
         """Watch whether the answer is taken, now that the system holds no more of it."""
@@ -369,15 +374,28 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _watch_sending(self) -> None:
         if self._sending is None:
-            self._unsent = self.transport.get_write_buffer_size()
+            self._unsent = self._not_taken()
             self._sending = self.loop.call_later(KEEP_ALIVE_SECONDS, self._check_sending)
 
     def _check_sending(self) -> None:
         self._sending = None
-        if self.transport.get_write_buffer_size() <= self._unsent - SENT_BYTES:
+        if self._not_taken() <= self._unsent - SENT_BYTES:
             self._watch_sending()
         else:
             self._drop()
+
+    def _not_taken(self) -> int:
+        """Return how many bytes the other end has not taken yet, with those that the system keeps, often megabytes."""
+        waiting = self.transport.get_write_buffer_size()
+        try:
+            import fcntl
+            import termios
+
+            line = self.transport.get_extra_info("socket").fileno()
+            kept = fcntl.ioctl(line, termios.TIOCOUTQ, bytes(4))
+        except (AttributeError, ImportError, OSError):  # not every system tells, nor of a closed connection
+            return waiting
+        return waiting + int.from_bytes(kept, sys.byteorder)
 
     def _refuse(self, error: CovbanditError, linger: bool = True) -> None:
         """Answer with an error, in the shape of all others, and end the connection."""
