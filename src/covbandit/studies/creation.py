@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Mapping
 from typing import Any
-from uuid import uuid4
 
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
@@ -16,7 +15,7 @@ from covbandit.studies.configuration import Configuration, as_name
 from covbandit.studies.records import NEVER
 from covbandit.studies.rows import change_row
 from covbandit.studies.schema import changes, states, studies
-from covbandit.studies.state import pack, versions
+from covbandit.studies.state import new_id, pack, versions
 
 
 def new_study(
@@ -33,7 +32,7 @@ def new_study(
     if connection.execute(select(studies.c.id).where(studies.c.name == name)).first() is not None:
         raise Conflict(taken)
     now = time.time()
-    state_id = uuid4().hex
+    state_id = new_id()
     values = {
         "name": name,
         "created_at": now,

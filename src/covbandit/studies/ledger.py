@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
-from uuid import uuid4
 
 import numpy as np
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
@@ -34,7 +33,7 @@ from covbandit.studies.reading import IS_OPEN, WITH_TELL
 from covbandit.studies.records import NEVER, Change, Round, moment
 from covbandit.studies.rows import FreshRow, as_change, as_round, change_row, found_played, outside_round
 from covbandit.studies.schema import changes, rounds, states, studies, tells
-from covbandit.studies.state import pack, unpack, versions
+from covbandit.studies.state import new_id, pack, unpack, versions
 from covbandit.studies.store import Store
 from covbandit.studies.troubles import damaged, of_another_moment
 from covbandit.studies.writes import Writes
@@ -525,7 +524,7 @@ class Ledger:
         if books.learner is not None:
             if versions() not in self._versions:
                 self._versions.append(versions())
-            books.values["state_id"] = uuid4().hex
+            books.values["state_id"] = new_id()
             state = {
                 "state": pack(books.learner),
                 "versions": json.dumps(self._versions),

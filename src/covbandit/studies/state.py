@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import struct
 from functools import cache
@@ -32,6 +33,11 @@ from covbandit.learners.files import lively, plain
 _MAGIC = b"CBS1"
 _LENGTH = struct.Struct("<I")
 _DIGEST = 8
+
+
+def new_id() -> str:
+    """Return what no other state has ever been called."""
+    return os.urandom(16).hex()
 
 
 def pack(learner: Learner) -> bytes:

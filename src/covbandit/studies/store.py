@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from covbandit.errors import InvalidInput, MissingExtra, NotFound, StoreSchemaError, StoreUnavailable
 from covbandit.studies.schema import SCHEMA, studies
-from covbandit.studies.troubles import in_our_words, is_about_tables
+from covbandit.studies.troubles import in_our_words
 
 DEFAULT_STORE = "sqlite:///covbandit.db"
 
@@ -299,18 +299,16 @@ class Store:
 
     # Inside ----------------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _in_our_words(self) -> Iterator[None]:
-        with in_our_words(self.url):
-            try:
-                yield
-            except DBAPIError as error:
-                if is_about_tables(error) and not self._of_any_schema:
-                    with self._begun(writes=False) as connection:  # a copy of another version may have been restored
-                        found = _schema(connection)
-                    self.refuse_newer(found)
-                    self._refuse_older(found)
-                raise
+    def _in_our_words(self) -> AbstractContextManager[None]:
+        return in_our_words(self.url, self._refuse_other_schema)
+
+    def _refuse_other_schema(self) -> None:
+        """Say so if tables or columns are missing because a copy of another version was restored meanwhile."""
+        if not self._of_any_schema:
+            with in_our_words(self.url), self._begun(writes=False) as connection:
+                found = _schema(connection)
+            self.refuse_newer(found)
+            self._refuse_older(found)
 
     @staticmethod
     def _require_file(file: Path, create: bool) -> None:

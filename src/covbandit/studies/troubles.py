@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from json import JSONDecodeError
 
@@ -111,7 +111,7 @@ def of_another_moment(name: str) -> str:
     return f"the statistics of {name!r} are of another moment than its row"
 
 
-def is_about_tables(error: DBAPIError) -> bool:
+def _is_about_tables(error: DBAPIError) -> bool:
     """Tell whether a table or column was not there, as in a store of another version."""
     original = error.orig
     if isinstance(original, sqlite3.Error):
@@ -125,9 +125,19 @@ def _first_line(error: object) -> str:
 
 
 @contextmanager
-def in_our_words(url: str) -> Iterator[None]:
-    """Turn a database's errors into `StoreUnavailable`."""
+def in_our_words(url: str, refuse_other_schema: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Turn a database's errors into `StoreUnavailable`.
+
+    Parameters
+    ----------
+    url : str
+        The store's, for messages.
+    refuse_other_schema : callable
+        Raises if the tables are those of another version. Called where one of them, or a column, is not there.
+    """
     try:
         yield
     except (DBAPIError, PoolTimeout, *_UNREADABLE) as error:
+        if isinstance(error, DBAPIError) and _is_about_tables(error):
+            refuse_other_schema()
         raise unavailable(error, url) from (None if isinstance(error, PoolTimeout | DBAPIError) else error)
