@@ -16,7 +16,20 @@ from covbandit.cells import marked, unmarked
 from covbandit.data.sheet import read_csv
 from covbandit.tables import Table
 
-FORMULAS = ["=1+1", "=cmd|' /C calc'!A1", "@SUM(1)", "+1+cmd", "-2+3", "\t=1", "\r=1", "  =1", "＝1", "'=1", "''=1", "\n=1"]
+FORMULAS = [
+    "=1+1",
+    "=cmd|' /C calc'!A1",
+    "@SUM(1)",
+    "+1+cmd",
+    "-2+3",
+    "\t=1",
+    "\r=1",
+    "  =1",
+    "＝1",
+    "'=1",
+    "''=1",
+    "\n=1",
+]
 
 
 def _cells(text: str) -> list[list[str]]:

@@ -86,7 +86,10 @@ def test_which_column_labels_the_periods(tmp_path: Path) -> None:
     frame = pd.DataFrame({"A": [1.0, 2.0]}, index=pd.period_range("2024-01", periods=2, freq="M"))
     assert cb.data.read_returns(frame, kind="returns", unit="percent").index == ("2024-01", "2024-02")
     clock = pd.DataFrame({"A": [1.0, 2.0]}, index=pd.to_datetime(["2024-01-02 09:30", "2024-01-02 09:31"]))
-    assert cb.data.read_returns(clock, kind="returns", unit="percent").index == ("2024-01-02 09:30:00", "2024-01-02 09:31:00")
+    assert cb.data.read_returns(clock, kind="returns", unit="percent").index == (
+        "2024-01-02 09:30:00",
+        "2024-01-02 09:31:00",
+    )
 
 
 def _stored(frame: pd.DataFrame, folder: Path) -> dict[str, Any]:
@@ -196,7 +199,9 @@ def test_a_file_without_headings_is_refused(text: str, tmp_path: Path) -> None:
 
 
 def test_numbers_may_be_names_of_options(tmp_path: Path) -> None:
-    r = cb.data.read_returns(_csv(tmp_path, "date,1305,1306\n2024-01,1,2\n2024-02,3,1\n"), kind="returns", unit="percent")
+    r = cb.data.read_returns(
+        _csv(tmp_path, "date,1305,1306\n2024-01,1,2\n2024-02,3,1\n"), kind="returns", unit="percent"
+    )
     assert r.options == ("1305", "1306")
     assert r.notes == ("the numbers in the first line, such as '1305', are taken as names of options",)
     path = _csv(tmp_path, "date,0.5,0.9\n2024-01,1,2\n2024-02,3,1\n")
@@ -215,7 +220,10 @@ def test_a_column_without_heading_and_values_is_left_out_and_noted(tmp_path: Pat
 
 def test_columns_not_asked_for_need_no_heading_of_their_own(tmp_path: Path) -> None:
     path = _csv(tmp_path, "date,A,A,B,\n2024-01,1,2,3,4\n2024-02,2,3,6,5\n")
-    assert cb.data.read_returns(path, kind="returns", unit="percent", options=iter(["B"])).values.tolist() == [[3.0], [6.0]]  # type: ignore[arg-type]
+    assert cb.data.read_returns(path, kind="returns", unit="percent", options=iter(["B"])).values.tolist() == [
+        [3.0],
+        [6.0],
+    ]  # type: ignore[arg-type]
 
 
 def test_a_file_separated_by_vertical_bars_is_refused(tmp_path: Path) -> None:
@@ -403,7 +411,10 @@ def test_sources_that_are_refused(tmp_path: Path) -> None:
         (broken, "broken.parquet is truncated or not a Parquet file"),
         (zipped, "broken.csv.gz is truncated or not gzip"),
         (tmp_path / "none.parquet", "cannot read .*none.parquet: no such file"),
-        (tmp_path / "table.xls", r"cannot tell what 'table.xls' is: names must end in .csv.*save an old .xls file as .xlsx"),
+        (
+            tmp_path / "table.xls",
+            r"cannot tell what 'table.xls' is: names must end in .csv.*save an old .xls file as .xlsx",
+        ),
         (tmp_path / "none.xlsx", "cannot read .*none.xlsx: no such file"),
         (np.zeros((3, 2)), r"got ndarray; make arrays into covbandit.data.Returns\(values, options\)"),
         (pd.DataFrame({"A": [True, False]}, index=["x", "y"]), "row 1, column 'A': True is not a finite number"),

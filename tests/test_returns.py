@@ -93,7 +93,9 @@ def test_plain_data_and_frames() -> None:
     assert list(frame.columns) == ["a", "b", "c"]
     assert list(frame.index) == ["w", "x", "y", "z"]
     assert frame.to_numpy().tolist() == VALUES
-    np.testing.assert_array_equal(cb.data.read_returns(frame[["a", "b"]], kind="returns", unit="percent").values, r.values[:, :2])
+    np.testing.assert_array_equal(
+        cb.data.read_returns(frame[["a", "b"]], kind="returns", unit="percent").values, r.values[:, :2]
+    )
 
 
 def test_summary_prints_the_variance_bound_and_the_notes() -> None:

@@ -171,7 +171,8 @@ class Table:
         others find it in the text. Numbers are never changed.
         """
         written = io.StringIO()
-        for line in (self.columns, *self.rows):
+        lines: list[Sequence[object]] = [self.columns, *self.rows]
+        for line in lines:
             record = io.StringIO()
             # With both characters as its line end, the writer quotes text that has either.
             csv.writer(record, lineterminator="\r\n").writerow([_in_csv(value) for value in line])

@@ -13,9 +13,11 @@ from covbandit import validation
 from covbandit.aggregate.estimates import Estimates, estimate
 from covbandit.aggregate.sums import Sums, expand, unpack
 from covbandit.aggregate.weighting import PASSES, absorb
+from covbandit.archives import UNREADABLE
 from covbandit.documents import read_document, write_document
 from covbandit.errors import InvalidInput, NotIdentified, StateFileError
 from covbandit.maximization.utility import nearest_positive_semidefinite
+from covbandit.sizes import MOST_ROUNDS, as_limited, as_n_options
 from covbandit.tables import Table, as_number, data_frame
 
 if TYPE_CHECKING:
@@ -28,6 +30,14 @@ _VERSION = 1
 _HELD = 20  # totals that are held, for each entry of Σ
 _HELD_AT_LEAST = 200
 _FARTHEST = 1e30  # typical deviations from what was seen before
+
+
+def _saved(content: dict[str, Any], name: str, shape: tuple[int, ...]) -> F64:
+    """Return a saved array, if it is finite and of the right shape."""
+    array = np.array(content[name], dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise InvalidInput(f"{name} must be finite and of shape {shape}, got shape {array.shape}")
+    return array
 
 
 class UtilityEstimate(NamedTuple):
@@ -401,22 +411,29 @@ class AggregateMoments:
         """
         _, content = read_document(path, _KIND, _VERSION)
         try:
-            moments = cls(content["n_options"], content["options"])
-            moments._restore(content)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise StateFileError(f"{path} does not fit AggregateMoments: {error}") from None
+            d = as_n_options(content["n_options"], 1)
+            # The room that an estimator takes grows like d⁴, so the file must hold as much before it is made.
+            sums = {name: _saved(content["sums"], name, shape) for name, shape in Sums.shapes(d).items()}
+            moments = cls(d, content["options"])
+            moments._restore(content, sums)
+        except UNREADABLE as error:
+            cause = str(error) or type(error).__name__
+            raise StateFileError(f"{path} does not fit AggregateMoments: {cause}") from None
         return moments
 
-    def _restore(self, content: dict[str, Any]) -> None:
+    def _restore(self, content: dict[str, Any], sums: dict[str, F64]) -> None:
         saved, held = content["sums"], content["held"]
         for name, array in self._sums.arrays.items():
-            array[...] = np.array(saved[name], dtype=np.float64).reshape(array.shape)
+            array[...] = sums[name]
         for name in self._sums.numbers:
-            setattr(self._sums, name, float(saved[name]))
+            number = validation.as_float(saved[name], name, yes_no=False)
+            setattr(self._sums, name, number if name == "leverage" else validation.as_not_negative(number, name))
         n = len(held["y"])
-        self._W[:n] = np.array(held["W"], dtype=np.float64).reshape(n, self.n_options)
-        self._y[:n], self._a[:n] = held["y"], held["weights"]
-        self._held, self._n = n, int(content["n_observations"])
+        if n > self._y.size:
+            raise InvalidInput(f"{n:,} totals are held, of which there is room for {self._y.size:,}")
+        self._W[:n] = _saved(held, "W", (n, self.n_options) if n else (0,)).reshape(n, self.n_options)
+        self._y[:n], self._a[:n] = _saved(held, "y", (n,)), _saved(held, "weights", (n,))
+        self._held, self._n = n, as_limited(content["n_observations"], "n_observations", n, MOST_ROUNDS)
 
     def _checked(self, W: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> tuple[F64, F64, F64]:
         columns = getattr(W, "columns", None)

@@ -109,10 +109,17 @@ class Sums:
     @classmethod
     def zero(cls, d: int) -> Self:
         """Return the sums over nothing."""
-        n = d * (d + 1) // 2
-        shapes = (d, d), (d, d), (d,), (n, n), (n, n), (n, n), (n, d), (n,), (d,)
-        V, V2, b, G, G2, K, H, h, origin = (np.zeros(shape) for shape in shapes)
+        V, V2, b, G, G2, K, H, h, origin = (np.zeros(shape) for shape in cls.shapes(d).values())
         return cls(V, V2, b, G, G2, K, H, h, origin, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    @staticmethod
+    def shapes(d: int) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the arrays for d options, without making room for them."""
+        n = d * (d + 1) // 2
+        return {
+            "V": (d, d), "V2": (d, d), "b": (d,), "G": (n, n), "G2": (n, n), "K": (n, n), "H": (n, d), "h": (n,),
+            "origin": (d,),
+        }  # fmt: skip
 
     @property
     def arrays(self) -> dict[str, F64]:

@@ -110,16 +110,23 @@ def from_json(text: str, what: str) -> Any:
         raise InvalidInput(f"{what}: {constant} is no number in JSON; null stands for what is not known")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        keys = [key for key, _ in pairs]
-        if len(set(keys)) < len(keys):
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise InvalidInput(f"{what}: {twice!r} is named twice")
-        return dict(pairs)
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                raise InvalidInput(f"{what}: {key!r} is named twice")
+            found[key] = value
+        return found
 
     try:
         return json.loads(text, parse_constant=refuse, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise InvalidInput(f"{what} is not JSON: {error}; got {text[:60]!r}") from None
+    except InvalidInput:
+        raise
+    except ValueError:  # which Python raises before it spends long on so many digits
+        raise InvalidInput(f"{what}: a number has too many digits to be read; write it with less") from None
+    except MemoryError:
+        raise InvalidInput(f"{what} does not fit into the memory of this machine") from None
     except RecursionError:
         raise InvalidInput(f"{what} is nested too deeply") from None
 

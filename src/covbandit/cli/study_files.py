@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from covbandit.cli.study_arguments import from_json
-from covbandit.data.sheet import Sheet, as_number, read_bytes, read_csv
+from covbandit.data.numbers import numbers_in
+from covbandit.data.sheet import Sheet, read_bytes, read_csv
+from covbandit.data.tabular import TEXT_FILES
 from covbandit.errors import InvalidInput
 from covbandit.typed_numbers import way_out
 from covbandit.validation import known_name
@@ -65,9 +67,9 @@ def read_entries(path: Path, options: Sequence[str], total: bool, history: bool)
     name = path.name.lower()
     if name.endswith(".json"):
         return _from_json(path, options, history), 0
-    if name.endswith((".csv", ".csv.gz")):
+    if name.endswith(TEXT_FILES):
         return _Columns(read_csv(path), options, total, history).entries()
-    raise InvalidInput(f"cannot tell what {path.name!r} is: names must end in .csv, .csv.gz or .json")
+    raise InvalidInput(f"cannot tell what {path.name!r} is: names must end in .csv, .csv.gz, .tsv, .tsv.gz or .json")
 
 
 class _Columns:
@@ -75,9 +77,9 @@ class _Columns:
 
     def __init__(self, sheet: Sheet, options: Sequence[str], total: bool, history: bool) -> None:
         self.sheet, self.options, self.total, self.history = sheet, options, total, history
-        twice = next((name for name in sheet.names if sheet.names.count(name) > 1), None)
-        if twice is not None:
-            raise InvalidInput(f"{sheet.source} has two columns {twice!r}")
+        for k, name in enumerate(sheet.names):
+            if sheet.position(name) < k:
+                raise InvalidInput(f"{sheet.source} has two columns {name!r}")
         self.bracketed = any(name.endswith("]") and name.partition("[")[0] in _MARKED for name in sheet.names)
         self.outcome: dict[str, int] = {}
         self.weight: dict[str, int] = {}
@@ -87,6 +89,13 @@ class _Columns:
             self._place(k, name)
         self.shares = {*self.weight.values(), *self.played.values()}
         self._require()
+        of_numbers = [*self.outcome.values(), *self.weight.values(), *self.played.values()]
+        of_numbers += [self.single["outcome"]] if "outcome" in self.single else []
+        self.read = numbers_in(
+            sheet,
+            [sheet.names[k] for k in sorted(of_numbers)],
+            way_out="which by writing a number with all its decimals",
+        )
 
     def _place(self, k: int, name: str) -> None:
         mark, bracket, rest = name.partition("[")
@@ -154,7 +163,7 @@ class _Columns:
     def _number(self, row: int, column: int) -> float | None:
         """Return a number, None if the cell is empty."""
         cell = self._cell(row, column)
-        number = as_number(cell)
+        number = self.read(cell)
         if number is None:
             place = self.sheet.place(row, self.sheet.names[column])
             meant = way_out(str(cell), share=column in self.shares)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -191,15 +192,16 @@ def outside(
     file: Path | None,
     kind: str,
     unit: str,
+    reading: dict[str, Any],
     store: str,
     as_json: bool,
 ) -> None:
-    """Tell rounds that were not asked for."""
+    """Tell rounds that were not asked for; `reading` has further arguments of `read_returns`."""
     if file is not None and (texts or outcome_json is not None):
         raise InvalidInput("--file has the outcomes; leave out those on the command line")
     with opened(name, store) as study:
         if file is not None:
-            _tell_history(study, file, played, key, kind, unit, as_json)
+            _tell_history(study, file, played, key, {"kind": kind, "unit": unit, **reading}, as_json)
             return
         options = all_options(study)
         outcome = words.as_outcome(texts, outcome_json, options)
@@ -220,10 +222,10 @@ def _weights(study: Study, played: Sequence[str]) -> dict[str, float]:
 
 
 def _tell_history(
-    study: Study, file: Path, played: Sequence[str] | None, key: str | None, kind: str, unit: str, as_json: bool
+    study: Study, file: Path, played: Sequence[str] | None, key: str | None, reading: dict[str, Any], as_json: bool
 ) -> None:
     if played:
-        entries, without = _returns(study, file, _weights(study, played), kind, unit), 0
+        entries, without = _returns(study, file, _weights(study, played), reading), 0
     else:
         entries, without = read_entries(file, all_options(study), study.feedback == "total", history=True)
     before = study.summary().rounds
@@ -244,6 +246,12 @@ def _tell_history(
         note(f"note: {known:,} of them were known already, and not counted again; rounds that only look alike: --key")
 
 
+def _as_options(message: str) -> str:
+    """Return a message with the arguments that it names written as on the command line."""
+    message = message.replace("check=False", "--no-check")
+    return re.sub(r"\b(kind|unit|dates|decimal|worksheet)=(\"[^\"]*\"|'[^']*')", r"--\1 \2", message)
+
+
 def _fingerprint(entry: Entry, seen: Counter[str]) -> str:
     """Return what tells a round from others: its content, and how often that stood in the file so far."""
     content = json.dumps([entry.weights, entry.outcome], sort_keys=True)
@@ -252,7 +260,7 @@ def _fingerprint(entry: Entry, seen: Counter[str]) -> str:
     return f"{found}-{seen[found]}"
 
 
-def _returns(study: Study, file: Path, weights: dict[str, float], kind: str, unit: str) -> list[Entry]:
+def _returns(study: Study, file: Path, weights: dict[str, float], reading: dict[str, Any]) -> list[Entry]:
     """Return a table of returns as rounds that were played with the same weights."""
     from covbandit.data import read_returns
 
@@ -262,7 +270,11 @@ def _returns(study: Study, file: Path, weights: dict[str, float], kind: str, uni
             "a table of returns tells rewards per unit of weight, but this study is told amounts; give a file with "
             "columns weight[OPTION] and outcome[OPTION] instead"
         )
-    returns = read_returns(file, kind=kind, unit=unit, options=study.options)  # type: ignore[arg-type]
+    try:
+        returns = read_returns(file, options=study.options, **reading)
+    except InvalidInput as error:
+        error.args = (_as_options(str(error)),)
+        raise
     for remark in returns.notes:
         note(f"note: {file.name}: {remark}")
     held = [option for option in study.options if weights.get(option, 0.0) > 0]

@@ -198,7 +198,8 @@ def outside(
         ),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", help="History: CSV or JSON.", show_default=False)
+        Path | None,
+        typer.Option("--file", metavar="FILE", help="History: CSV, JSON, Excel or Parquet.", show_default=False),
     ] = None,
     kind: Annotated[
         str, typer.Option(metavar="returns|prices", help="With --file and --weights: what the table holds.")
@@ -206,6 +207,31 @@ def outside(
     unit: Annotated[
         str, typer.Option(metavar="fraction|percent", help="With --file and --weights: the unit of returns.")
     ] = "fraction",
+    dates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="day-first|month-first|year-first",
+            help="With --file and --weights: how dates such as 01/02/2024 are meant.",
+            show_default=False,
+        ),
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(metavar=".|,", help="With --file and --weights: the decimal mark.", show_default=False),
+    ] = None,
+    worksheet: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHEET", help="With --file and --weights: the sheet of an Excel file.", show_default=False
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check/--no-check",
+            help="With --file and --weights: refuse numbers that cannot be meant, such as prices read as returns.",
+        ),
+    ] = True,
     store: shared.STORE = DEFAULT_STORE,
     json: shared.JSON = False,
 ) -> None:
@@ -228,4 +254,5 @@ def outside(
     """
     from covbandit.cli.study_play import outside as run
 
-    run(name, outcome or (), outcome_json, weights, key, file, kind, unit, store, json)
+    reading = {"dates": dates, "decimal": decimal, "worksheet": worksheet, "check": check}
+    run(name, outcome or (), outcome_json, weights, key, file, kind, unit, reading, store, json)

@@ -271,7 +271,9 @@ def _moment(year: str, month: str | int, day: str | int, clock: re.Match[str] | 
         moment = datetime(y, int(month), int(day), hour)
         if clock:
             part = (clock["part"] or "")[:6].ljust(6, "0")
-            moment = moment.replace(minute=int(clock["minute"]), second=int(clock["second"] or 0), microsecond=int(part))
+            moment = moment.replace(
+                minute=int(clock["minute"]), second=int(clock["second"] or 0), microsecond=int(part)
+            )
             if clock["zone"]:
                 moment = moment.replace(tzinfo=UTC) - _offset(clock["zone"])
         return moment
@@ -300,7 +302,8 @@ def _reading(name: str) -> Callable[[str], datetime | None]:
             return _moment(c, b, a, clock)
         if name == "month-first":
             return _moment(c, a, b, clock)
-        return _moment(a, b, c, clock) if len(c) == 2 and len(a) == 2 else None
+        dotted = parts[3] is not None  # nobody writes 24.01.31
+        return _moment(a, b, c, clock) if len(c) == 2 and len(a) == 2 and not dotted else None
 
     return read
 

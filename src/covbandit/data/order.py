@@ -28,9 +28,7 @@ def require_filled(labels: Sequence[str], place: Callable[[int], str]) -> None:
             raise InvalidInput(f"{place(k)}: the label of the period is missing; give it one, or leave the row out")
 
 
-def require_distinct(
-    labels: Sequence[str], place: Callable[[int], str], keys: Sequence[Any] | None = None
-) -> None:
+def require_distinct(labels: Sequence[str], place: Callable[[int], str], keys: Sequence[Any] | None = None) -> None:
     """Raise, naming the places, if a period occurs twice, be it in two ways of writing."""
     first: dict[object, int] = {}
     for k, key in enumerate(keys or comparable(labels) or labels):

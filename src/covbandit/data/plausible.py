@@ -8,7 +8,8 @@ magnitudes alone, with r a return as a fraction (.05 for five percent):
 2. *More money than there is.* One unit, reinvested, would have become more than 10^15; the best of real histories
    reached some 10^8. Prices read as returns break this within a few hundred rounds.
 3. *Gains only, and huge.* Every return of an option is positive, and they are above 100 % on average; or they hardly
-   change from round to round, as the level of a price does, and are above 20 % a round, or threefold a year.
+   change from round to round, as the level of a price does, and are above 20 % a round, or threefold a year. Or no
+   option of the table loses in any of fifteen rounds or more, at gains above 10 % a round on average.
 4. *Wilder than anything.* The options' typical (median) standard deviation is above 1,000 % a year; wild single stocks
    have 100 %. Where the labels do not tell how long a round is: above 300 % a round. Returns read as prices break this.
 5. *Calmer than cash.* Returns said to be in percent lose and win by turns (at least a tenth of them are losses), but
@@ -40,6 +41,7 @@ _MOST_GROWTH = 15.0  # decimal digits
 _HUGE = 1.0
 _LEVEL = 0.2
 _SURE = log(3)  # a year
+_MANY, _GAINS = 15, 0.1
 _SMOOTH = 0.1  # median relative change from round to round
 _WILD_YEAR, _WILD_ROUND = 10.0, 3.0
 _CALM_YEAR, _CALM_ALONE, _CALM_ROUND = 0.006, 0.0035, 0.0005
@@ -79,14 +81,17 @@ def require_plausible(
         return  # refused, by its name, when it becomes Returns
     end = f"; if they are right as they are, say {unchecked}"
     if kind == "prices":
-        _require_tame(
-            values, per_year, f"{source}, read as prices", f'if these are returns, say kind="returns"{end}'
-        )
+        _require_tame(values, per_year, f"{source}, read as prices", f'if these are returns, say kind="returns"{end}')
         return
     other = 'unit="percent"' if unit == "fraction" else 'unit="fraction"'
     given = f"{source}, read as returns in {unit}"
     for k, name in enumerate(names):
         _require_no_price(values[:, k], per_year, f"{given}: {name!r}", other if unit == "fraction" else "", end)
+    if len(values) >= _MANY and (values > 0).all() and values.mean() > _GAINS:
+        raise InvalidInput(
+            f"{given}: no option loses in any of {len(values):,} rounds, and they gain {100 * values.mean():,.4g} % a "
+            f'round on average; if these are prices, say kind="prices"{end}'
+        )
     lost = values <= -1
     if lost.any():
         row, column = (int(k) for k in np.argwhere(lost)[0])
@@ -103,7 +108,9 @@ def require_plausible(
             f'if these are prices, say kind="prices"{f", if they are in percent, {other}" if unit == "fraction" else ""}'
             f"{end}"
         )
-    _require_tame(values, per_year, given, f"if they are in percent, say {other}{end}" if unit == "fraction" else end[2:])
+    _require_tame(
+        values, per_year, given, f"if they are in percent, say {other}{end}" if unit == "fraction" else end[2:]
+    )
     if unit == "percent":
         _require_movement(values, per_year, given, f"if these are fractions, say {other}{end}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ def _sheet(source: str, book: Any, worksheet: str | None) -> Sheet:
     require_size(source, width, width * len(found))
     rows = [[*row, *[None] * (width - len(row))] for _, row in found]
     header = ["" if cell is None else _heading(cell) for cell in rows[0]]
-    columns = [[row[k] for row in rows[1:]] for k in range(width)]
+    columns: list[Sequence[object]] = [[row[k] for row in rows[1:]] for k in range(width)]
     return Sheet(source, header, columns, lines=[number for number, _ in found[1:]])
 
 

@@ -491,6 +491,12 @@ class Learner(ABC):
         answer = validation.as_weights(self._decide(t), self.n_options, self.options, "decided weight")
         weights[:] = confine(answer / answer.sum(), self._state.v[CAP], self._state.v[START])
 
+    @classmethod
+    def _layout_for(cls, d: int, config: dict[str, Any]) -> Layout | None:
+        """Return the layout that a learner of these arguments has, None if only building one tells."""
+        ours = cls.__module__.startswith("covbandit.")  # others may set one of their own while they are built
+        return cls._layout or (Layout() if cls._decide_kernel is None else None) if ours else None
+
     def _arrange(self) -> None:
         """Write the books that follow from the constructor's arguments and from which options are in use."""
         state = self._state

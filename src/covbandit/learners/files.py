@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from covbandit.archives import UNREADABLE
 from covbandit.documents import read_document, write_document
 from covbandit.errors import CovbanditError, StateFileError
 from covbandit.learners.remarks import said_before
+from covbandit.learners.state import SAVED_BOOKS
+from covbandit.sizes import MOST_ROUNDS, as_limited, as_n_options
 
 if TYPE_CHECKING:
     from covbandit.learners.base import Learner
 
 KIND = "learner"
 VERSION = 1
+
+_DTYPE = re.compile(r"bool|u?int(?:8|16|32|64)|float(?:16|32|64)|[<>=|]?U(\d{1,9})")
+_MOST_LETTERS = 2**24
+_PAIRS = ("pair_count", "pair_seen", "pair_mean", "pair_scatter")
 
 
 def plain(value: Any) -> Any:
@@ -39,11 +49,28 @@ def lively(value: Any) -> Any:
     """Undo `plain`."""
     if isinstance(value, dict):
         if value.keys() == {"array", "dtype", "shape"}:
-            return np.array(value["array"], dtype=value["dtype"]).reshape(value["shape"])
+            return _array(value["array"], value["dtype"], value["shape"])
         return {key: lively(item) for key, item in value.items()}
     if isinstance(value, list):
         return [lively(item) for item in value]
     return value
+
+
+def _array(entries: Any, dtype: Any, shape: Any) -> NDArray[Any]:
+    """Return a marked array; one that takes more room than its entries is refused before room is made."""
+    form = _DTYPE.fullmatch(dtype) if isinstance(dtype, str) else None
+    if form is None:
+        raise StateFileError(f"an array of {str(dtype)[:60]!r} is none that a learner keeps")
+    if not isinstance(shape, list) or not all(type(size) is int and size >= 0 for size in shape):
+        raise StateFileError(f"an array declares the shape {str(shape)[:60]}")
+    if form[1] is not None and int(form[1]) * prod(shape) > _MOST_LETTERS:
+        raise StateFileError(
+            f"an array of {prod(shape):,} texts of {int(form[1]):,} letters is none that a learner keeps"
+        )
+    found = np.array(entries, dtype=np.dtype(dtype))
+    if prod(shape) != found.size:
+        raise StateFileError(f"an array of {found.size:,} entries declares the shape {shape}")
+    return found.reshape(shape)
 
 
 def copy_statistics(statistics: dict[str, Any]) -> dict[str, Any]:
@@ -106,14 +133,47 @@ def restore(content: dict[str, Any], origin: str = "saved learner") -> Learner:
     name = str(content.get("class"))
     if name not in known:
         raise StateFileError(
-            f"{origin}: learner class {name!r} is not known here; import the module that defines it first"
+            f"{origin}: learner class {name[:100]!r} is not known here; import the module that defines it first"
         )
     kind = known[name]
     try:
-        with said_before():
-            learner = kind(**lively(content["config"]))
+        config = lively(content["config"])
         arrays = {key: np.array(value, dtype=np.float64) for key, value in content["arrays"].items()}
-        learner._restore((int(content["rounds_told"]), arrays, lively(content["statistics"])))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise StateFileError(f"{origin} does not fit {name}: {error}") from None
+        _require_shapes(kind, config, arrays)
+        with said_before():
+            learner = kind(**config)
+        restore_snapshot(learner, content["rounds_told"], arrays, lively(content["statistics"]))
+    except UNREADABLE as error:
+        raise StateFileError(f"{origin} does not fit {name}: {str(error) or type(error).__name__}") from None
     return learner
+
+
+def restore_snapshot(learner: Learner, told: object, arrays: dict[str, Any], statistics: dict[str, Any]) -> None:
+    """Give a fresh learner what was saved, if a learner can have been told that."""
+    rounds = as_limited(told, "rounds_told", 0, MOST_ROUNDS)
+    if not isinstance(statistics, dict):
+        raise StateFileError(f"its statistics are a {type(statistics).__name__}")
+    _require_shapes(type(learner), learner.config(), arrays)
+    count, active, last = (arrays[key] for key in SAVED_BOOKS)
+    if not (count >= 0).all() or not (count <= rounds * (1 + 1e-9)).all():
+        raise StateFileError(f"it counts {count.max()} observations of an option in {rounds:,} rounds")
+    if not np.isin(active, (0.0, 1.0)).all() or not active.any():
+        raise StateFileError(f"options in use are marked {active.tolist()[:20]}, not by 0 and 1")
+    if not (np.isfinite(last).all() and (last >= 0).all()):
+        raise StateFileError(f"the last weights are {last.tolist()[:20]}")
+    d = learner.n_options
+    for key, shape in {**dict.fromkeys(_PAIRS, (d, d)), "squares": (d,)}.items():
+        if statistics and learner.compiled and key in statistics and np.shape(statistics[key]) != shape:
+            raise StateFileError(f"its {key} have the shape {np.shape(statistics[key])}, where {shape} belongs")
+    learner._restore((rounds, arrays, statistics))
+
+
+def _require_shapes(kind: type[Learner], config: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Raise unless arrays have the shapes of so many options, before a learner makes room for them."""
+    d = as_n_options(config["n_options"] if config.get("n_options") is not None else len(arrays["count"]), 1)
+    layout = kind._layout_for(d, config)
+    theirs = {key: array.shape for key, array in arrays.items()}
+    if layout is None and theirs.get("count") != (d,):
+        raise StateFileError(f"it counts observations of {theirs.get('count')} options, where {d} belong")
+    if layout is not None and theirs != layout.shapes(d):
+        raise StateFileError(f"statistics {theirs} are not those of {kind.__name__}, {layout.shapes(d)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,20 @@ from covbandit.learners.gradient_statistics import (
     keep_first,
 )
 from covbandit.learners.in_use import confine
-from covbandit.learners.state import ABSORB, CAP, COUNT, DECIDE, F64, HOLD_ROUNDS, IN_USE, SEED, START, TOLD, State
+from covbandit.learners.state import (
+    ABSORB,
+    CAP,
+    COUNT,
+    DECIDE,
+    F64,
+    HOLD_ROUNDS,
+    IN_USE,
+    SEED,
+    START,
+    TOLD,
+    Layout,
+    State,
+)
 from covbandit.learners.usable_actions import add_usable_action, usable_count
 
 MOST_OPTIONS = 64
@@ -231,6 +245,11 @@ class GradientTS(Learner):
 
     def _first_totals(self, d: int) -> int:
         return 2 * d * (d + 1) if self.start_up is None else self.start_up
+
+    @classmethod
+    def _layout_for(cls, d: int, config: dict[str, Any]) -> Layout:
+        start_up = config.get("start_up")
+        return gradient_layout(2 * d * (d + 1) if start_up is None else validation.as_count(start_up, "start_up", 2))
 
     def _arrange(self) -> None:
         super()._arrange()

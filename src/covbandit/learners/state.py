@@ -115,6 +115,12 @@ class Layout:
             np.ascontiguousarray(parameters, dtype=np.float64),
         )
 
+    def shapes(self, d: int) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of what `named` returns for d options, without making room for it."""
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys((*SAVED_BOOKS, *self.rows), (d,))
+        shapes |= dict.fromkeys(self.slabs, (d, d))
+        return shapes | {name: (slabs(d), d, d) for name, slabs in self.blocks}
+
     def first_slab(self, block: str, d: int) -> int:
         """Return the first of the slabs of a block."""
         first = self._first_block

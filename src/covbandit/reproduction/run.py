@@ -34,6 +34,7 @@ from covbandit.reproduction.statements import judge
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.campaign import Task, Watcher, run_tasks
 from covbandit.simulation.plan import versions
+from covbandit.sizes import MOST_ROUNDS, as_limited
 from covbandit.tables import Table
 
 FORMAT = "covbandit-claims"
@@ -91,7 +92,7 @@ class Reproduction:
         """Return the command whose report in the folder would be replaced by this one's; nothing if it is the same."""
         try:
             before = str(json.loads((self.out / "claims.json").read_text(encoding="utf-8"))["command"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return ""
         return "" if before == self.command else before
 
@@ -176,12 +177,20 @@ def claims_of(out: str | Path) -> list[Claim]:
     folder = Path(out)
     try:
         content = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
-        entries = {name: (entry["file"], entry["replications"]) for name, entry in content["results"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        entries = {
+            str(name): (str(entry["file"]), as_limited(entry["replications"], "replications", 1, MOST_ROUNDS))
+            for name, entry in content["results"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInput(f"{folder} holds no reproduction: cannot read its claims.json ({error})") from None
-    results = {name: SimulationResult.load(folder / file).select(range(n)) for name, (file, n) in entries.items()}
+    results = {}
+    for name, (file, n) in entries.items():
+        found = SimulationResult.load(folder / file)
+        if n > len(found.replications):
+            raise InvalidInput(f"{folder / file} has {len(found.replications)} replications, claims.json says {n}")
+        results[name] = found.select(range(n))
     everything = experiments_named()
-    found = replace(
+    judged = replace(
         everything,
         panels=[panel for panel in everything.panels if panel.name in results],
         sweeps=[sweep for sweep in everything.sweeps if sweep.point(0.0) in results],
@@ -189,4 +198,4 @@ def claims_of(out: str | Path) -> list[Claim]:
         dimensions=[one for one in everything.dimensions if one.point("fi", DIMENSIONS[0]) in results],
         no_risk=[one for one in everything.no_risk if one.constant_point(GAPS[0]) in results],
     )
-    return judge(found, results)
+    return judge(judged, results)

@@ -19,11 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from covbandit.archives import UNREADABLE, Archive
 from covbandit.atomic import sync_folder
 from covbandit.errors import InvalidInput, StateFileError
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.locking import hold
 from covbandit.simulation.plan import Plan, difference, versions
+from covbandit.sizes import MOST_ROUNDS, as_limited
 
 _FORMAT = b"covbandit journal 1\n"
 _PREFIX = struct.Struct("<QI")
@@ -74,7 +76,7 @@ class Journal:
         _require_same(self.path, header, plan)
         self._end = self._file.tell()
         while (record := _next_record(self._file)) is not None:
-            replication = _unpack(record)
+            replication = _unpack(record, plan, self.path)
             self.done[replication.index] = replication
             self._end = self._file.tell()
 
@@ -132,7 +134,15 @@ def _read_header(file: FileIO, path: Path) -> dict[str, Any] | None:
     if not _FORMAT.startswith(begun):
         raise StateFileError(f"{path} is not a journal that this covbandit reads: choose another file")
     record = _next_record(file)
-    return None if record is None else json.loads(record)
+    if record is None:
+        return None
+    try:
+        header = json.loads(record)
+        if not isinstance(header["specification"], dict) or not isinstance(header["versions"], dict):
+            raise TypeError
+    except UNREADABLE:
+        raise StateFileError(f"{path} is damaged: its header is none of a journal; choose another file") from None
+    return dict(header)
 
 
 def _header(plan: Plan) -> dict[str, Any]:
@@ -167,8 +177,19 @@ def _require_same(path: Path, header: dict[str, Any], plan: Plan) -> None:
         )
 
 
-def _unpack(record: bytes) -> Replication:
-    with np.load(BytesIO(record), allow_pickle=False) as stored:
-        return Replication(
-            int(stored["index"]), stored["regret"], stored["weights"], tuple(json.loads(str(stored["doubts"])))
-        )
+def _unpack(record: bytes, plan: Plan, path: Path) -> Replication:
+    """Return a replication; one that does not have the shapes of the plan is refused before room is made."""
+    options = next(iter(plan.learners.values())).n_options
+    shape = (len(plan.learners), len(plan.checkpoints))
+    try:
+        with Archive(BytesIO(record)) as stored:
+            index = as_limited(int(stored.integers("index", ())), "replication", 0, MOST_ROUNDS)
+            doubts = json.loads(stored.text("doubts"))
+            if not isinstance(doubts, list) or not all(doubt is None or isinstance(doubt, str) for doubt in doubts):
+                raise StateFileError("the doubts of a replication are no texts")
+            return Replication(
+                index, stored.floats("regret", shape), stored.floats("weights", (*shape, options)), tuple(doubts)
+            )
+    except UNREADABLE as error:
+        cause = str(error)[:200] or type(error).__name__
+        raise StateFileError(f"{path} is damaged: {cause}; choose another file") from None

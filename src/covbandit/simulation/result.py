@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from covbandit.archives import UNREADABLE, Archive
 from covbandit.atomic import replacing
 from covbandit.errors import InvalidInput, StateFileError
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.plan import difference
 from covbandit.simulation.statistics import Interval, log_slope, paired_ratio, visible_width
+from covbandit.sizes import as_limited, as_n_options, as_rounds
 from covbandit.tables import Table, data_frame
 
 if TYPE_CHECKING:
@@ -240,30 +242,59 @@ class SimulationResult:
     @classmethod
     def load(cls, path: str | Path) -> SimulationResult:
         """Read a file written by `save`; a replay's comes back as a `ReplayResult`."""
-        from covbandit.simulation.replay_result import result_class
-
         try:
-            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                if "header" not in stored:
-                    raise StateFileError(f"{path} is not a simulation result: it lacks a header")
-                header = json.loads(str(stored["header"]))
-                if header.get("format") != FORMAT:
-                    raise StateFileError(f"{path} is not a simulation result of covbandit")
-                if not isinstance(header.get("version"), int) or header["version"] > VERSION:
-                    raise StateFileError(
-                        f"{path} has format version {header.get('version')!r}; this covbandit reads up to {VERSION}: "
-                        "upgrade covbandit"
-                    )
-                return result_class(header["specification"])(
-                    stored["regret"],
-                    stored["weights"],
-                    stored["replications"],
-                    header["specification"],
-                    header["versions"],
-                )
+            with Path(path).open("rb") as file, Archive(file) as stored:
+                return _loaded(stored, str(path))
+        except StateFileError as error:
+            raise StateFileError(str(error) if str(path) in str(error) else f"{path} is damaged: {error}") from None
         except FileNotFoundError:
             raise StateFileError(f"cannot read {path}: no such file") from None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-            if isinstance(error, StateFileError):
-                raise
-            raise StateFileError(f"{path} is truncated or not a simulation result: {error}") from None
+        except UNREADABLE as error:
+            cause = str(error)[:200] or type(error).__name__
+            raise StateFileError(f"{path} is truncated or not a simulation result: {cause}") from None
+
+
+def _loaded(stored: Archive, path: str) -> SimulationResult:
+    """Return a result, of whose arrays nothing is read before their shapes are known to be right."""
+    from covbandit.simulation.replay_result import result_class
+
+    if "header" not in stored:
+        raise StateFileError(f"{path} is not a simulation result: it lacks a header")
+    header = json.loads(stored.text("header"))
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise StateFileError(f"{path} is not a simulation result of covbandit")
+    version = header.get("version")
+    if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= VERSION:
+        raise StateFileError(
+            f"{path} has format version {version!r}; this covbandit reads up to {VERSION}: upgrade covbandit"
+        )
+    specification, versions = header["specification"], header["versions"]
+    learners, rounds = _outline(specification)
+    (n,) = stored.shape("replications")
+    if not isinstance(versions, dict):
+        raise StateFileError("it does not say which versions it was computed by")
+    replications = stored.integers("replications", (n,))
+    if len(np.unique(replications)) < n or (replications < 0).any():
+        raise StateFileError("its replications are not numbered 0, 1, 2, ..., each once")
+    options = _n_options(specification, stored.shape("weights"))
+    regret = stored.floats("regret", (learners, n, rounds))
+    weights = stored.floats("weights", (learners, n, rounds, options))
+    return result_class(specification)(regret, weights, replications, specification, versions)
+
+
+def _outline(specification: dict[str, Any]) -> tuple[int, int]:
+    """Return how many learners and checkpoints a specification has, if they are as a simulation makes them."""
+    learners, checkpoints = specification["learners"], specification["checkpoints"]
+    if not isinstance(learners, dict) or not learners:
+        raise StateFileError("it has no learners")
+    horizon = as_rounds(specification["horizon"])
+    rounds = [as_limited(t, "checkpoint", 1, horizon) for t in checkpoints]
+    if not rounds or any(a >= b for a, b in pairwise(rounds)) or rounds[-1] != horizon:
+        raise StateFileError("its checkpoints do not rise to the horizon")
+    return len(learners), len(rounds)
+
+
+def _n_options(specification: dict[str, Any], shape: tuple[int, ...]) -> int:
+    """Return d: as the problem says or, where problems are drawn, as the weights say."""
+    mean = specification["problem"].get("mean")
+    return len(mean) if isinstance(mean, list) else as_n_options(shape[-1], 1)

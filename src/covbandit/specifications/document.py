@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from covbandit import validation
 from covbandit.errors import InvalidInput
+from covbandit.sizes import MOST_LEVELS, MOST_SPECIFICATION_BYTES, in_bytes
 from covbandit.specifications.choices import STRICT, SWEEP, validate
 from covbandit.specifications.locator import Path, lines_of
 from covbandit.specifications.mistakes import Mistakes, raise_mistakes
@@ -30,6 +31,11 @@ _SYNTAX = {
     "Invalid statement": "neither key = value nor [table] nor # comment",
     "Unclosed array": "the list has no end; close it with ]",
 }
+
+
+_LONG_KEY = re.compile(
+    r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){%d}""" % MOST_LEVELS  # noqa: UP031
+)
 
 
 class Outline(BaseModel):
@@ -61,7 +67,13 @@ def read(path: str | File) -> tuple[str, str, File]:
     """Return the text of a file, what to call it, and its folder."""
     file = validation.as_path(path, "path")
     try:
+        if file.stat().st_size > MOST_SPECIFICATION_BYTES:
+            raise InvalidInput(
+                f"the specification {path} has more than {in_bytes(MOST_SPECIFICATION_BYTES)}, the most that is read"
+            )
         return file.read_text(encoding="utf-8-sig"), str(path), file.parent
+    except InvalidInput:
+        raise
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise_mistakes(str(path), [(line, "is not UTF-8 text; save the file as UTF-8")])
@@ -96,7 +108,10 @@ def _content(text: object, source: str) -> tuple[dict[str, Any], dict[Path, int]
         raise InvalidInput(f"a specification must be text (str) in TOML, got {type(text).__name__}; load reads a file")
     found: tuple[int, str]
     try:
-        return tomllib.loads(text), lines_of(text)
+        # Dotted keys make levels without brackets, on which tomllib takes a time that grows with their square.
+        if _LONG_KEY.search(text) or _is_deep(content := tomllib.loads(text)):
+            raise RecursionError
+        return content, lines_of(text)
     except tomllib.TOMLDecodeError as error:
         found = _syntax(text, str(error))
     except ValueError:  # which Python raises before it spends long on so many digits
@@ -106,6 +121,21 @@ def _content(text: object, source: str) -> tuple[dict[str, Any], dict[Path, int]
     except RecursionError:
         found = 1, "lists or tables are nested too deep to be read; no value here needs more than three levels"
     raise_mistakes(source, [found])
+
+
+def _is_deep(content: object) -> bool:
+    """Tell whether tables and lists are within each other more than `MOST_LEVELS` times."""
+    level = [content]
+    for _ in range(MOST_LEVELS + 1):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _follow_the_horizon(content: dict[str, Any]) -> None:

@@ -74,7 +74,7 @@ class Configuration:
         try:
             read = json.loads(text)
             return cls(read["learner"], read["arguments"], tuple(read["options"]), tuple(read["retired"]))
-        except (TypeError, ValueError, KeyError) as error:
+        except (TypeError, ValueError, KeyError, RecursionError) as error:
             raise StateFileError(
                 f"the study's configuration is damaged; restore the store from a copy ({error})"
             ) from None

@@ -26,9 +26,11 @@ from typing import Any
 import numpy as np
 
 from covbandit._version import __version__
+from covbandit.archives import UNREADABLE
 from covbandit.errors import StateFileError
 from covbandit.learners import Learner
-from covbandit.learners.files import lively, plain
+from covbandit.learners.files import lively, plain, restore_snapshot
+from covbandit.sizes import MOST_ROUNDS, as_limited
 
 _MAGIC = b"CBS1"
 _LENGTH = struct.Struct("<I")
@@ -65,8 +67,8 @@ def unpack(state: bytes, learner: Learner) -> None:
     """
     told, arrays, statistics = read(state)
     try:
-        learner._restore((told, arrays, statistics))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        restore_snapshot(learner, told, arrays, statistics)
+    except UNREADABLE as error:
         raise StateFileError(f"the stored statistics do not fit {type(learner).__name__}: {error}") from None
 
 
@@ -82,15 +84,18 @@ def read(state: bytes) -> tuple[int, dict[str, Any], dict[str, Any]]:
     body = state[start:]
     if state[: len(_MAGIC)] != _MAGIC or state[len(_MAGIC) : start] != _checksum(body):
         raise StateFileError("the stored statistics are damaged: their checksum does not match")
-    (length,) = _LENGTH.unpack_from(body)
-    header = json.loads(body[_LENGTH.size : _LENGTH.size + length])
-    at = _LENGTH.size + length
-    arrays = {}
-    for name, shape in header["arrays"]:
-        size = prod(shape)
-        arrays[name] = np.frombuffer(body, "<f8", size, at).astype(np.float64).reshape(shape)
-        at += 8 * size
-    return int(header["told"]), arrays, lively(header["statistics"])
+    try:
+        (length,) = _LENGTH.unpack_from(body)
+        header = json.loads(body[_LENGTH.size : _LENGTH.size + length])
+        at = _LENGTH.size + length
+        arrays = {}
+        for name, shape in header["arrays"]:
+            size = prod(as_limited(each, "shape", 0, len(body)) for each in shape)
+            arrays[name] = np.frombuffer(body, "<f8", size, at).astype(np.float64).reshape(shape)
+            at += 8 * size
+        return as_limited(header["told"], "rounds told", 0, MOST_ROUNDS), arrays, lively(header["statistics"])
+    except UNREADABLE as error:
+        raise StateFileError(f"the stored statistics are damaged: {str(error)[:200]}") from None
 
 
 def _checksum(body: bytes) -> bytes:
