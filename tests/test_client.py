@@ -6,6 +6,7 @@ import builtins
 import inspect
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,7 @@ def test_every_method_of_a_study_is_there() -> None:
 def test_answers_are_those_of_the_study_itself(client: Client, store: Store, tmp_path: Path) -> None:
     here = funds(store, rounds=4)
     there = client.open("funds")
-    assert client.studies() == [here.summary()]
+    assert client.studies() == [replace(here.summary(), risk_aversion_check=None)]  # which lists do not compute
     assert there.summary() == here.summary()
     for name in ("name", "options", "retired", "outcome", "feedback", "risk_aversion", "revision", "lease"):
         assert getattr(there, name) == getattr(here, name), name
