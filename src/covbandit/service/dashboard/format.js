@@ -28,6 +28,11 @@ function written(value, size) {
   return `${plain.format(value / step)}${letter}`;
 }
 
+const roughly = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
+
+/** Two digits, of what is known no better. */
+export const rough = (value) => (Number.isFinite(value) ? roughly.format(value) : DASH);
+
 /** A tick of an axis: exact, and short where it is large. */
 export function tick(value) {
   const size = Math.abs(value);

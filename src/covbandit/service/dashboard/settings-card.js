@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { card } from "./charts.js";
 import { confirmDialog } from "./dialogs.js";
 import { fill, h } from "./dom.js";
-import { number, sentence } from "./format.js";
+import { number, rough, sentence } from "./format.js";
 import { bad, good } from "./messages.js";
 import { numberField, numberIn } from "./typed.js";
 import { since } from "./times.js";
@@ -97,7 +97,7 @@ export function settingsCard(changed) {
       rhoForm.hidden = summary.risk_aversion === null;
       const { known, low, high } = summary.risk_aversion_check ?? { known: false };
       rhoRange.hidden = !known;
-      rhoRange.textContent = known ? `By the estimates so far, ρ matters ${high === null ? `above ${number(low)}` : `between ${number(low)} and ${number(high)}`}.` : "";
+      rhoRange.textContent = known ? `By the estimates so far, ρ matters ${high === null ? `above ${rough(low)}` : `between ${rough(low)} and ${rough(high)}`}.` : "";
       rho.placeholder = summary.risk_aversion === null ? "" : `now ${number(summary.risk_aversion)}`;
       fill(
         options,
