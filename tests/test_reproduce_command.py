@@ -42,6 +42,10 @@ def test_one_panel(tmp_path: Path, command_line: Run) -> None:
         f"{name}{suffix}" for name in ("fi-synthetic", "overview") for suffix in (".png", ".svg", ".pdf")
     }
     assert "report.html" in shown
+    words = " ".join(shown.split())
+    assert "In the paper's own figure, of " in words
+    assert "judged together, after Holm" in words
+    assert "elsewhere" not in words.lower()  # nothing else was played
     assert "fi-synthetic: done in" in told
     result = _result(tmp_path, "fi-synthetic")
     assert (result.horizon, len(result.replications), result.specification["seed"]) == (10_000, 6, 5)
@@ -59,6 +63,20 @@ def test_one_panel(tmp_path: Path, command_line: Run) -> None:
     told = command_line(*arguments, "--horizon", "300")[2]
     assert "other settings than before: horizon differs (10000 there, 300 here); a new run" in told
     assert len(list((tmp_path / "results").glob("*.npz"))) == 2
+
+
+def test_the_terminal_tells_the_papers_figure_from_all_else(tmp_path: Path, command_line: Run) -> None:
+    arguments = ["reproduce", "fi-synthetic", "fi-synthetic-rho10", "--horizon", "200", "--replications", "4"]
+    status, shown, told = command_line(*arguments, "--out", str(tmp_path))
+    assert status == 0, told
+    first = shown.splitlines()[:2]
+    assert "in the paper's" in first[0]
+    assert "elsewhere" in first[1]
+    row = next(line for line in shown.splitlines() if "MC-Empirical is superior to OGD" in line)
+    claims = json.loads((tmp_path / "claims.json").read_text())["claims"]
+    verdicts = next(claim for claim in claims if claim["name"] == "better-than-ogd")["verdicts"]
+    assert set(verdicts) == {"in the paper's figure", "elsewhere"}
+    assert len(row.split("OGD")[1].split("  ")) >= 2  # a verdict in each column
 
 
 def test_the_users_own_file_of_funds(tmp_path: Path, command_line: Run) -> None:
