@@ -55,7 +55,7 @@ def test_one_panel(tmp_path: Path, command_line: Run) -> None:
     better = next(claim for claim in claims["claims"] if claim["name"] == "better-than-ogd")
     assert better["cases"][0]["measured"] == ratio._asdict()
     text = (tmp_path / "report.md").read_text()
-    assert f"{ratio.estimate:.4g} [{ratio.low:.4g}, {ratio.high:.4g}] | holds" in text
+    assert f"{ratio.estimate:.4g} [{ratio.low:.4g}, {ratio.high:.4g}] | in the paper's figure | holds |" in text
     assert (tmp_path / "figures" / "overview.png").read_bytes()[:4] == b"\x89PNG"
     assert (tmp_path / "figures" / "overview.pdf").read_bytes()[:5] == b"%PDF-"
 
