@@ -93,6 +93,7 @@ def _import_rooms() -> None:
 
 def run() -> None:
     """Compile everything and say where it is kept."""
+    importlib.import_module("covbandit.reproduction")  # has a learner of its own; others do without its imports
     console = Console(stderr=True)
     seconds = compile_kernels(console, everything=True)
     console.print(
