@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 import covbandit as cb
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,6 +67,59 @@ def test_portfolio_follows_its_csv_file(tmp_path: Path) -> None:
     assert amounts is not None
     assert sum(map(int, re.findall(r": (\d+)", amounts[0]))) == 50_000
     assert _study("portfolio", tmp_path / "portfolio.db").round(83).status == "told"
+
+
+def _fails(name: str, folder: Path, *arguments: str) -> str:
+    """Run an example that ends in an error; return what it says."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / f"{name}.py"), *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    return done.stderr
+
+
+def test_portfolio_takes_other_files_of_funds(tmp_path: Path) -> None:
+    months = pd.date_range("2015-01-31", "2024-12-31", freq="ME")
+    values = np.random.default_rng(5).normal(1.0, [4.0, 9.0, 16.0], (len(months), 3))
+    frame = pd.DataFrame(values, columns=["gold", "shares", "coins"])
+    frame.insert(0, "Datum", months.strftime("%d.%m.%Y"))
+    frame.to_csv(tmp_path / "other.csv", index=False, sep=";", decimal=",")
+    said = _run("portfolio", tmp_path, "--csv", "other.csv", "--store", "other.db")
+    assert "120 months in other.csv, 120 of them new" in said
+    assert re.search(r"these funds allow a standard deviation of \d\.\d+ to \d+\.\d+ % a month: \d\.\d+ is taken", said)
+    assert "for 2025-01, round 121" in said
+    assert "0 of them new" in _run("portfolio", tmp_path, "--csv", "other.csv", "--store", "other.db")
+
+    prices = (1 + frame.drop(columns="Datum") / 100).cumprod() * 50
+    prices.insert(0, "date", months[::1].strftime("%Y-%m-%d"))
+    prices[::-1].to_csv(tmp_path / "prices.csv", index=False)  # newest first
+    wanted = ("--csv", "prices.csv", "--kind", "prices", "--store", "prices.db", "--volatility", "3.7")
+    said = _run("portfolio", tmp_path, *wanted)
+    assert "note: the table has the newest period first" in said
+    assert "119 months in prices.csv, 119 of them new" in said
+
+
+def test_portfolio_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
+    rows = "".join(f"2024-01-{day:02},{day % 3 - 1},{day % 5 - 2}\n" for day in range(1, 20))
+    (tmp_path / "daily.csv").write_text(f"date,A,B\n{rows}")
+    assert "one line a month is needed" in _fails("portfolio", tmp_path, "--csv", "daily.csv", "--store", "a.db")
+    (tmp_path / "text.csv").write_text("month,A\n2024-01,x\n")
+    assert "'x' is not a finite number" in _fails("portfolio", tmp_path, "--csv", "text.csv", "--store", "a.db")
+    (tmp_path / "short.csv").write_text("month,A,B\n2026-01,1,2\n2026-02,2,-1\n2026-03,-1,1\n")
+    assert "too little history" in _fails("portfolio", tmp_path, "--csv", "short.csv", "--store", "a.db")
+    _run("portfolio", tmp_path, "--store", "b.db")
+    (tmp_path / "else.csv").write_text("month,A,B\n2025-01,1,2\n2025-02,2,-1\n2025-03,-1,1\n")
+    assert "is of other funds than else.csv" in _fails("portfolio", tmp_path, "--csv", "else.csv", "--store", "b.db")
+    said = _fails("portfolio", tmp_path, "--store", "c.db", "--volatility", "99")
+    assert "volatility 99 is above" in said
+    assert "attainable is" in said
 
 
 def test_campaign_budget_takes_late_and_corrected_outcomes(tmp_path: Path) -> None:

@@ -341,3 +341,20 @@ def test_a_horizon_that_contradicts_the_instance_is_a_mistake_and_an_override_wi
         assert (simulation.plan.horizon, simulation.problem.horizon) == (5000, 5000)  # type: ignore[union-attr]
     with pytest.raises(InvalidSpecification, match="stands in the wrong table"):
         loads(_changed(("risk_aversion = 0.5", "horizon = 100")), horizon=5000)
+
+
+def test_a_history_in_a_specification_says_how_it_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text(
+        "date;A;B\n01/02/2024;1,234;1,500\n02/02/2024;1,250;1,490\n03/02/2024;1,240;1,510\n04/02/2024;1,260;1,500\n"
+    )
+    text = (
+        'horizon = 10\nreplications = 2\n[problem]\nfile = "prices.csv"\nkind = "prices"\nrisk_aversion = 1.0\n{}'
+        '[[learners]]\nclass = "MCEmpirical"\n'
+    )
+    for more, message in (("", "decimal="), ('decimal = "."\n', "dates="), ('decimal = "."\ndates = "us"\n', "dates")):
+        path = tmp_path / "s.toml"
+        path.write_text(text.format(more))
+        with pytest.raises(InvalidSpecification, match=message):
+            load(path)
+    path.write_text(text.format('decimal = "."\ndates = "day-first"\ncheck = false\n'))
+    assert load(path)

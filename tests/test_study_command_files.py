@@ -20,6 +20,42 @@ RETURNS = """date,TLT,SPY,other
 """
 
 
+def test_a_history_says_how_its_dates_and_numbers_are_meant(
+    study: Run, make: Callable[..., cb.Study], tmp_path: Path
+) -> None:
+    made = make()
+    path = tmp_path / "prices.csv"
+    path.write_text("date;SPY;TLT\n01/02/2024;1,234;1,500\n02/02/2024;1,250;1,490\n03/02/2024;1,240;1,510\n")
+    outside = ("outside", "s", "--file", str(path), "--weights", "equal", "--kind", "prices")
+    status, _, notes = study(*outside)
+    assert status != 0
+    assert "--decimal" in " ".join(notes.split())
+    status, _, notes = study(*outside, "--decimal", ".")
+    assert status != 0
+    assert '--dates "day-first"' in " ".join(notes.split())
+    status, _, notes = study(*outside, "--decimal", ".", "--dates", "day-first")
+    assert status == 0, notes
+    assert made.rounds()[0].outcome == pytest.approx({"SPY": 1250 / 1234 - 1, "TLT": 1490 / 1500 - 1})
+    assert made.rounds()[0].key == "prices.csv, 02/02/2024"  # as it is written, so that repeating counts nothing twice
+
+
+def test_a_history_that_cannot_be_meant_is_refused_unless_it_is_said_to_be_right(
+    study: Run, make: Callable[..., cb.Study], tmp_path: Path
+) -> None:
+    made = make()
+    path = tmp_path / "percent.csv"
+    path.write_text("month,SPY,TLT\n2024-01,1.2,-1.5\n2024-02,-2.1,0.4\n2024-03,0.3,0.9\n")
+    outside = ("outside", "s", "--file", str(path), "--weights", "equal")
+    status, _, notes = study(*outside)
+    said = " ".join(notes.split())
+    assert status != 0
+    assert '--unit "percent"' in said
+    assert "--no-check" in said
+    assert made.summary().told == 0
+    assert study(*outside, "--no-check")[0] == 0
+    assert made.summary().told == 3
+
+
 @pytest.fixture
 def study(command_line: Run) -> Run:
     """Run ``covbandit study``."""

@@ -105,8 +105,7 @@ def require_plausible(
         column = int(np.argmax(growth))
         raise InvalidInput(
             f"{given}: one unit of {names[column]!r} would have become 10^{growth[column]:,.0f}, more than there is; "
-            f'if these are prices, say kind="prices"{f", if they are in percent, {other}" if unit == "fraction" else ""}'
-            f"{end}"
+            f'if these are prices, say kind="prices"{f", if percent, {other}" if unit == "fraction" else ""}{end}'
         )
     _require_tame(
         values, per_year, given, f"if they are in percent, say {other}{end}" if unit == "fraction" else end[2:]

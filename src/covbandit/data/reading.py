@@ -176,8 +176,8 @@ def _in_order(sheet: Sheet, periods: Periods, check: bool, notes: list[str]) -> 
             other = next((label for label in labels if _form(label) != _form(dated)), None)
             also = "" if other is None else f" beside {other!r}"
             raise InvalidInput(
-                f"{sheet.source}: the order of periods such as {dated!r}{also} cannot be told; write all of them alike, "
-                "as 2024-01-31, or say check=False, and they are taken as they stand"
+                f"{sheet.source}: the order of periods such as {dated!r}{also} cannot be told; write all of them "
+                "alike, as 2024-01-31, or say check=False, and they are taken as they stand"
             )
         notes.append(f"the order of periods such as {labels[0]!r} cannot be told: they are taken as they stand")
     return rows

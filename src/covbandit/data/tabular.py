@@ -13,6 +13,8 @@ from covbandit.data.workbook import read_workbook
 from covbandit.errors import InvalidInput, MissingExtra
 from covbandit.sizes import MOST_TABLE_BYTES, in_bytes
 
+_LONGEST = 1_000  # letters of a text that many rows may repeat; neither a number nor a label needs more
+
 TEXT_FILES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
@@ -50,7 +52,8 @@ def _read(path: Path, worksheet: str | None) -> Sheet:
         return _read_parquet(path)
     old = "; save an old .xls file as .xlsx" if name.endswith((".xls", ".xlsb", ".ods")) else ""
     raise InvalidInput(
-        f"cannot tell what {path.name!r} is: names must end in .csv, .tsv, .csv.gz, .tsv.gz, .xlsx, .parquet or .pq{old}"
+        f"cannot tell what {path.name!r} is: names must end in .csv, .tsv, .csv.gz, .tsv.gz, .xlsx, "
+        f".parquet or .pq{old}"
     )
 
 
@@ -120,7 +123,7 @@ def _require_declared(source: str, metadata: Any) -> None:
 
 def _cells(pa: Any, column: Any) -> list[object]:
     if pa.types.is_dictionary(column.type):
-        words = column.dictionary.to_pylist()
+        words = [word[:_LONGEST] if isinstance(word, str) else word for word in column.dictionary.to_pylist()]
         return [None if k is None else words[k] for k in column.indices.to_pylist()]
     found: list[object] = column.to_pylist()
     return found

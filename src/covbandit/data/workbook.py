@@ -48,8 +48,8 @@ def _require_declared(source: str, content: bytes) -> None:
             raise InvalidInput(f"{source} is packed in a way that Excel does not use")
     if unpacked > MOST_TABLE_BYTES or len(parts) > _MOST_PARTS:
         raise InvalidInput(
-            f"{source} unpacks to {in_bytes(unpacked)} in {len(parts):,} parts; at most {in_bytes(MOST_TABLE_BYTES)} are "
-            "read of tables"
+            f"{source} unpacks to {in_bytes(unpacked)} in {len(parts):,} parts; at most "
+            f"{in_bytes(MOST_TABLE_BYTES)} are read of tables"
         )
 
 
