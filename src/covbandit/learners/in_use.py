@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from covbandit import validation
 from covbandit.errors import Infeasible, InvalidInput
-from covbandit.kernels.compilation import kernel
+from covbandit.kernels.compilation import kernel, separate
 from covbandit.kernels.decision_set import largest_support
 
 F64 = NDArray[np.float64]
@@ -120,3 +120,6 @@ def confine_in_place(weights: F64, caps: F64, otherwise: F64) -> None:
     if not fit:
         for i in range(weights.size):
             weights[i] = otherwise[i]
+
+
+call_confine_in_place = separate(confine_in_place)

@@ -9,7 +9,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from covbandit.kernels.compilation import UNROLLED, kernel
-from covbandit.learners.in_use import confine_in_place
+from covbandit.learners.in_use import call_confine_in_place
 from covbandit.learners.state import (
     ABSORB,
     CAP,
@@ -124,7 +124,7 @@ def play(
         else:
             decide(s, t, w)
             if s.i[CONFINED] != 0:
-                confine_in_place(w, s.v[CAP], s.v[START])
+                call_confine_in_place(w, s.v[CAP], s.v[START])
         if d == UNROLLED:
             total += _loss(w, best, reduced, curvature, away, slope, UNROLLED)
         else:
