@@ -118,12 +118,13 @@ def plan() -> Plan:
 
 def test_every_replication_is_on_the_disk_when_it_is_added(tmp_path: Path, synced: list[str]) -> None:
     wanted = plan()
+    n = len(wanted.checkpoints)
     path = tmp_path / "j.cbj"
     with Journal(path, wanted) as journal:
         assert synced == [f"file of {path.stat().st_size} bytes", "folder"]
         for index in range(3):
             synced.clear()
-            journal.add(Replication(index, np.zeros((1, 2)), np.zeros((1, 5)), ("",)))
+            journal.add(Replication(index, np.zeros((1, n)), np.zeros((1, n, 5)), ("",)))
             assert synced == [f"file of {path.stat().st_size} bytes"]
     synced.clear()
     with Journal(path, wanted) as journal:

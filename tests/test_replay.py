@@ -43,6 +43,7 @@ def _replay(history: cb.data.Returns = ETF, **changes: Any) -> cb.ReplayResult:
 # No look-ahead, and live use is the same ------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:min_weight=.* is above one half:covbandit.errors.SetupWarning")
 @pytest.mark.parametrize("name", list(MAKERS))
 def test_weights_do_not_depend_on_what_comes_later_and_are_those_of_live_use(name: str) -> None:
     learner = MAKERS[name]()
