@@ -144,7 +144,7 @@ def test_claims_of_the_paper_are_whole_and_coloured(columns: int) -> None:
         "Remark 3": ("the more positively correlated, the higher is the regret of MC-UCB", "in some cases only"),
     }
     claims: list[Any] = [
-        SimpleNamespace(source=source, statement=statement, short_verdict=verdict)
+        SimpleNamespace(source=source, statement=statement, parts={"elsewhere": SimpleNamespace(short_verdict=verdict)})
         for source, (statement, verdict) in statements.items()
     ]
     found = {}
