@@ -13,7 +13,6 @@ import covbandit as cb
 from covbandit.errors import InvalidInput
 from covbandit.learners import load_learner
 from covbandit.learners.catalogue import learner_classes
-from covbandit.learners.state import CONFINED
 from covbandit.simulation.engine import fresh_player, run_replication
 from covbandit.simulation.plan import Plan, as_plan
 from covbandit.testing import LearnerConformance
@@ -129,4 +128,4 @@ def test_our_own_kernels_are_left_alone() -> None:
         needed = {each.name for each in wanted if each.default is each.empty} | {"n_options"}
         learner = kind(**{name: known[name] for name in needed})
         assert learner.compiled
-        assert learner._state.i[CONFINED] == 0, kind.__name__
+        assert not learner._confined, kind.__name__

@@ -23,7 +23,6 @@ from covbandit.learners.remarks import said_before, say
 from covbandit.learners.state import (
     ACTIVE,
     CAP,
-    CONFINED,
     COUNT,
     HOLD,
     HOLD_ROUNDS,
@@ -502,9 +501,7 @@ class Learner(ABC):
         state = self._state
         in_use = state.v[ACTIVE]
         state.i[IN_USE] = int(in_use.sum())
-        state.i[CONFINED] = self._confined = self._decide_kernel is not None and _is_foreign(
-            self._kernel("_decide_kernel")
-        )
+        self._confined = self._decide_kernel is not None and _is_foreign(self._kernel("_decide_kernel"))
         state.v[CAP] = in_use if self.max_weight is None else in_use * self.max_weight
         state.v[START] = level(state.v[CAP], self.min_weight)
         if self.hold is not None:

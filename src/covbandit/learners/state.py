@@ -42,8 +42,7 @@ TOLD = 0  # rounds told so far
 HOLD_ROUNDS = 1  # rounds at the start in which the held weights are played
 SEED = 2  # of a randomised learner
 IN_USE = 3  # how many options are in use
-CONFINED = 4  # 1 if what its kernel decides is kept to the options in use afterwards: one that is not ours
-FIRST_INT = 5
+FIRST_INT = 4
 # Rows of State.v:
 COUNT = 0  # observations of each option (with forgetting: their effective number)
 ACTIVE = 1  # 1 for an option in use, 0 for a retired one

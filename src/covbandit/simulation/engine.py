@@ -13,7 +13,7 @@ from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import callback, ready
 from covbandit.learners import Learner
 from covbandit.learners.state import SEED
-from covbandit.simulation.driver import FEEDBACK_CODES, play
+from covbandit.simulation.driver import FEEDBACK_CODES, confined, play
 from covbandit.simulation.plan import Plan
 from covbandit.validation import LARGEST
 
@@ -128,8 +128,9 @@ def fresh_player(learner: Learner, seed: int, replication: int, position: int) -
 def _play_compiled(
     player: Learner, rewards: F64, truth: tuple[F64, F64, F64], books: tuple[I64, F64, F64, F64], stop: I64
 ) -> int:
+    decide = player._kernel("_decide_kernel")
     return ready(play)(
-        callback(player._kernel("_decide_kernel")),
+        callback(confined(decide) if player._confined else decide),
         callback(player._kernel("_absorb_kernel")),
         player._state,
         FEEDBACK_CODES[player.feedback],
