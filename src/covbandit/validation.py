@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ def label(index: int, options: Sequence[str] | None = None) -> str:
 
 def as_float(value: object, name: str, yes_no: bool = True) -> float:
     """Return a finite float; unless `yes_no`, True and False are not taken as 1 and 0, as they may be of outcomes."""
+    if type(value) is float and isfinite(value):  # nearly always, and a tell has one for each option
+        return value
     if not yes_no and (isinstance(value, bool) or getattr(value, "dtype", None) == np.bool_):
         raise InvalidInput(f"{name} must be a number, got the truth value {value!r}")
     if _has_masked(value):

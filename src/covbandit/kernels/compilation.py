@@ -157,18 +157,18 @@ def ready(dispatcher: Callable[P, R]) -> Callable[P, R]:
     return dispatcher
 
 
-@contextmanager
-def nothing_compiles() -> Iterator[None]:
+class nothing_compiles:  # noqa: N801 - called as a function is; a generator would cost every ask and tell more
     """Let `ready` raise `CompilationNeeded`, in this thread, rather than compile or load: for whoever holds a lock.
 
     Compiling takes seconds. Whoever catches the error gives up the lock, makes the kernel ready and begins again.
     """
-    before = _here.may_compile
-    _here.may_compile = False
-    try:
-        yield
-    finally:
-        _here.may_compile = before
+
+    def __enter__(self) -> None:
+        self._before = _here.may_compile
+        _here.may_compile = False
+
+    def __exit__(self, *_: object) -> None:
+        _here.may_compile = self._before
 
 
 @contextmanager

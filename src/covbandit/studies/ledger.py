@@ -132,6 +132,7 @@ class Ledger:
         self._text: str | None = None
         self._configuration: Configuration
         self._learner: Learner
+        self._compiled: Learner | None = None  # the learner whose kernels are ready
         # Id and revision of the state that the learner has, None if that is not known. The revision is for processes of
         # an older version that were not stopped for an upgrade: they raise it, but write no ids.
         self._state_in_memory: tuple[str, int] | None = None
@@ -173,8 +174,11 @@ class Ledger:
 
     def compile(self) -> None:
         """Compile, or load, the kernels by which the learner is asked and told."""
-        for kernel in self._learner._kernels():
-            ready(kernel)
+        learner = self._learner
+        if self._compiled is not learner:
+            for kernel in learner._kernels():
+                ready(kernel)
+            self._compiled = learner
 
     # Ask -------------------------------------------------------------------------------------------------------------
 
