@@ -15,8 +15,10 @@ from rich.console import Console
 
 from commands import COMMAND
 from covbandit.cli import warmup
+from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import cache_directory
 from covbandit.reproduction.figures import draw_all
+from covbandit.studies import Store
 
 HERE = Path(__file__).parent
 
@@ -85,6 +87,11 @@ def test_one_process_does_the_work_where_several_cannot_share_it(monkeypatch: py
     monkeypatch.setattr(warmup, "compile_for_use", compiled.append)
     warmup.compile_kernels(Console(stderr=True), most_processes=2)
     assert compiled == names
+
+
+def test_a_store_in_a_home_folder_that_is_not_known_is_refused_in_one_line() -> None:
+    with pytest.raises(InvalidInput, match=r"store file '~nobody-of-this-name/s\.db': nobody's home folder"):
+        Store("sqlite:///~nobody-of-this-name/s.db", create=True)
 
 
 def test_tests_that_press_ctrl_c_pass_in_the_background() -> None:

@@ -105,6 +105,14 @@ def as_url(store: object) -> URL:
     return url
 
 
+def _expanded(name: str) -> Path:
+    """Return the path of a file, with the folder that a leading ~ stands for."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        raise InvalidInput(f"store file {name!r}: nobody's home folder is known here ({error}); write it out") from None
+
+
 class Store:
     """A database of studies. Usually made by giving its URL to `Study.create` or `Study.open`.
 
@@ -151,7 +159,7 @@ class Store:
         self._of_any_schema = False
         self._url = as_url(url)
         self.is_sqlite = self._url.get_backend_name() == "sqlite"
-        self._file = Path(self._url.database or "").expanduser() if self.is_sqlite else None
+        self._file = _expanded(self._url.database or "") if self.is_sqlite else None
         if self._file is not None:
             self._require_file(self._file, create)
         self._turn = _turn_of(str(self._file.resolve())) if self._file is not None else None
