@@ -166,7 +166,8 @@ def allocator(
         ρ ≥ 0: mean given up per unit of variance, in 1 / (unit of reward). `choose_risk_aversion` helps to find it.
     min_weight : float, optional
         c: every weight is zero or at least c. With feedback ``"chosen"`` it is what makes a choice: without it a speck
-        of weight on every option shows everything. Not with feedback ``"total"``.
+        of weight on every option shows everything; above one half no two options are ever seen together, so that risk
+        is that of single options. Not with feedback ``"total"``.
     max_weight : float, mapping or sequence, optional
         Caps on the weights: one for all, or by option. Options that a mapping does not name are not capped. Neither
         together with `min_weight` nor with feedback ``"chosen"`` or ``"total"``.

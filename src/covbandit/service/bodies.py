@@ -32,8 +32,10 @@ Learner = Annotated[
     dict[str, Any],
     Field(
         description='Either {"feedback": "all" | "chosen" | "total", ...}, for the default learner with the '
-        'arguments of covbandit.allocator, or {"class": "PairUCB", ...} with the arguments of that learner.',
-        examples=[{"feedback": "chosen", "risk_aversion": 0.4, "min_weight": 0.1}],
+        'arguments of covbandit.allocator, or {"class": "PairUCB", ...} with the arguments of that learner. '
+        "risk_aversion is in 1 / (unit of reward): about 2 for returns as fractions, 0.0002 for amounts in the "
+        "thousands.",
+        examples=[{"feedback": "chosen", "risk_aversion": 0.0002, "min_weight": 0.1}],
     ),
 ]
 

@@ -103,8 +103,9 @@ class Study:
             The options' names. They are compared in the same way, and shown as they are given here.
         learner : Learner, Allocator or mapping
             A fresh learner; what it has been told already would be missing in the log. A mapping describes one:
-            ``{"class": "PairUCB", "risk_aversion": 0.4}`` or, for the default one,
-            ``{"feedback": "chosen", "risk_aversion": 0.4}``.
+            ``{"class": "PairUCB", "risk_aversion": 0.0002}`` or, for the default one,
+            ``{"feedback": "chosen", "risk_aversion": 0.0002}``. ρ is in 1 / (unit of reward); that one is for amounts
+            in the thousands.
         outcome : {"per_unit", "amount"}
             What will be told: the reward per unit of weight (a return, a rate), as in the paper; or what each option
             earned at its weight (a sum of money), which is divided by the weight, and refused where the weight was 0.

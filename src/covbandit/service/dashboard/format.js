@@ -91,8 +91,8 @@ const stamp = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle:
 
 export const moment = (iso) => (iso ? stamp.format(new Date(iso)) : DASH);
 
-/** A message that starts in lower case, as the start of a sentence. */
-export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+/** A message that starts in lower case, as the start of a sentence; a name such as min_weight stays as it is. */
+export const sentence = (text) => (/^\w*_/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1));
 
 /** "a, b and c" */
 export function listed(words) {

@@ -75,7 +75,7 @@ export async function showCreate(main) {
     rho,
     "Mean given up per unit of variance, in 1 / (unit of reward): about 2 for returns as fractions, 0.02 for returns in percent, 0.0002 for amounts in the thousands. 0 looks at means alone; larger values prefer calm mixes. It can be changed later.",
   );
-  const leastField = field("Least weight (optional)", least, "Every weight is 0 or at least this, e.g. 0.1. With “chosen options” it makes the learner choose.");
+  const leastField = field("Least weight (optional)", least, "Every weight is 0 or at least this, e.g. 0.1. With “chosen options” it makes the learner choose; above 0.5 it chooses one option at a time, and how options move together is never seen.");
 
   function adapt() {
     feedback.element.disabled = learner.value !== "";
@@ -94,11 +94,14 @@ export async function showCreate(main) {
     const atLeast = leastField.hidden ? null : numberIn(least, "Least weight", true);
     if (atLeast !== null) settings.min_weight = atLeast;
     if (more.value.trim()) {
-      let extra;
+      let extra = null;
       try {
         extra = JSON.parse(more.value);
       } catch {
-        throw new Plain(`The learner's other settings are not JSON, such as ${more.placeholder}.`);
+        // the same as a number or a list: no arguments by name
+      }
+      if (extra === null || typeof extra !== "object" || Array.isArray(extra)) {
+        throw new Plain(`The learner's other settings are not arguments by name in JSON, such as ${more.placeholder}.`);
       }
       Object.assign(settings, extra);
     }
