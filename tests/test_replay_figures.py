@@ -71,10 +71,14 @@ def _shown(ax: Axes) -> list[Any]:
 
 
 def _assert_legible(figure: Figure) -> None:
-    """Draw; fail if two labels below the same axis, or below neighbours, overlap."""
+    """Draw; fail if two labels below the same axis, or below neighbours, overlap, or those beside and above do."""
     figure.draw_without_rendering()
     boxes = [text.get_window_extent() for ax in figure.axes for text in _shown(ax)]
     assert boxes
+    beside = [*(ax.yaxis.label for ax in figure.axes), *figure.texts]
+    named = [text for text in beside if text.get_text()]
+    assert len([text for text in named if "rewards" in text.get_text()]) == 1  # once is enough
+    boxes += [text.get_window_extent() for text in named]
     for k, box in enumerate(boxes):
         for other in boxes[:k]:
             assert not box.overlaps(other), f"{box} and {other}"

@@ -48,6 +48,11 @@ def small_multiples(sweep: Sweep) -> Figure:
             ax.tick_params(labelbottom=True)
         if position % columns:
             ax.set_ylabel("")
+    names = {ax.get_ylabel() for ax in figure.axes} - {""}
+    if not single and len(names) == 1:  # once for all: beside small pictures long ones would run into other labels
+        figure.supylabel(names.pop(), fontsize="medium")
+        for ax in figure.axes:
+            ax.set_ylabel("")
     entries: dict[str, Artist] = {}
     for ax in figure.axes:
         entries |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
