@@ -124,3 +124,20 @@ def test_the_command_line_says_it_once(command_line: Run) -> None:
     assert "note: min_weight=0.6 is above one half" in shown
     status, shown, told = command_line("study", "create", "fits", *words, "--min-weight", "0.5")
     assert "note:" not in shown + told
+
+
+@pytest.mark.parametrize("arguments", [["--check"], []], ids=["checked", "run"])
+def test_a_simulation_from_a_file_says_it_once_in_a_line(
+    arguments: list[str], tmp_path: Path, command_line: Run
+) -> None:
+    (tmp_path / "my.toml").write_text(
+        "horizon = 20\nreplications = 2\n[problem]\npreset = 'synthetic'\nmin_weight = 0.6\n"
+        "risk_aversion = [0.1, 1.0]\n[[learners]]\nclass = 'PairUCB'\n"
+    )
+    status, shown, told = command_line("simulate", "my.toml", *arguments)
+    assert status == 0
+    (line,) = [line for line in told.splitlines() if "risk is that of single options" in line]
+    assert line.startswith("note: min_weight=0.6 is above one half")
+    assert "Warning" not in shown + told
+    status, _, told = command_line("bounds", "my.toml")  # in which learners have no part
+    assert (status, told) == (0, "")

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from covbandit.cli.printing import print_table
 from covbandit.errors import InvalidInput
+from covbandit.learners.remarks import said_before
 from covbandit.problem import Problem
 from covbandit.problem_distribution import ProblemDistribution
 from covbandit.specifications import load, presets
@@ -47,7 +48,8 @@ def _problems(source: str, horizon: int | None) -> Iterator[tuple[str, Problem |
         return
     if not os.path.exists(source) and Path(source).suffix != ".toml":  # a Path raises if the name is too long
         raise InvalidInput(f"{source!r} is neither a file nor a preset; {did_you_mean(source, known)}")
-    specification = load(source, horizon=horizon)
+    with said_before():  # learners have no part in bounds, so neither have remarks on them
+        specification = load(source, horizon=horizon)
     for simulation in specification.simulations:
         yield simulation.label or specification.name, simulation.problem, simulation.plan.horizon
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 from rich.console import Console
@@ -10,6 +11,7 @@ from covbandit.cli.crew import crew
 from covbandit.cli.printing import print_table, wrapped
 from covbandit.cli.progress import TerminalWatcher
 from covbandit.cli.warmup import compile_kernels
+from covbandit.errors import SetupWarning
 from covbandit.simulation.locking import holding
 from covbandit.specifications import load
 
@@ -27,8 +29,10 @@ def run(
     """Run a specification; print its table and where everything is."""
     console, notes = Console(), Console(stderr=True)
     who = crew(workers, dask)
-    specification = load(path, horizon=horizon, replications=replications, seed=seed)
-    for note in specification.notes:
+    with warnings.catch_warnings(record=True) as remarked:  # a learner is made for every problem: each remark once
+        warnings.simplefilter("always", SetupWarning)
+        specification = load(path, horizon=horizon, replications=replications, seed=seed)
+    for note in dict.fromkeys([*specification.notes, *(str(each.message) for each in remarked)]):
         notes.print(f"note: {note}", soft_wrap=True, highlight=False, markup=False)
     if check:
         print_table(console, specification.overview())
