@@ -141,5 +141,5 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except cb.errors.CovbanditError as error:
+    except (cb.errors.CovbanditError, OSError) as error:
         sys.exit(f"error: {error}")

@@ -120,6 +120,7 @@ def test_portfolio_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
     said = _fails("portfolio", tmp_path, "--store", "c.db", "--volatility", "99")
     assert "volatility 99 is above" in said
     assert "attainable is" in said
+    assert "No such file or directory" in _fails("portfolio", tmp_path, "--csv", "nowhere/returns.csv")
 
 
 def test_campaign_budget_takes_late_and_corrected_outcomes(tmp_path: Path) -> None:
