@@ -1,9 +1,11 @@
 """What a Dask cluster costs beyond the work itself, against local processes on the same machine, in turns.
 
-Two measures. The time by the clock, Dask's over the processes', which needs a quiet machine. And the share of their
-time that workers spend on replications: whatever else the machine does slows both alike, so a busy one will do.
+    python benchmarks/dask_overhead.py [--quick] [--workers N] [--out FILE.json]
 
-Run ``python benchmarks/dask_overhead.py`` (extra ``dask``).
+Compared is the CPU time (user and system) of whole simulations: of the workers, and of this process, in which Dask's
+scheduler runs. Times by the clock, and the share of them that workers spend on replications, are indicative: they need
+a quiet machine. Dask comes with ``pip install 'covbandit[dask]'``. A part that fails is told, and the program ends with
+status 1.
 """
 
 from __future__ import annotations
@@ -17,17 +19,26 @@ os.environ.update(ONE_THREAD)
 import argparse
 import multiprocessing
 import statistics
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import distributed
+from process_time import cpu_of_process
+from report import Report
+from study_spread import full_range
+from timing import Section, machine, say, versions
 
 import covbandit as cb
 from covbandit.simulation import dask_workers
 from covbandit.tables import Table
 
+PACKAGES = ("numpy", "numba", "distributed", "dask")
 _LEARNERS = {
     "MC-Empirical": cb.MCEmpirical(n_options=5, risk_aversion=0.1),
     "OGD": cb.OGD(n_options=5, risk_aversion=0.1),
@@ -36,17 +47,19 @@ _CASES = {"long": (100_000, 1), "short": (1_000, 50)}  # rounds, and replication
 
 
 class Turn(NamedTuple):
-    """One simulation: seconds by the clock, and those of them that workers spent on replications, added up."""
+    """One simulation: CPU seconds, seconds by the clock, and those that workers spent on replications, added up."""
 
+    cpu: float
     clock: float
     worked: float
 
 
 class Crew:
-    """An executor whose tasks say how long they worked."""
+    """An executor whose tasks say how long they worked, and the numbers of its workers' processes."""
 
     def __init__(self, pool: Executor) -> None:
         self.pool = pool
+        self.workers: list[int] = []
         self._worked = 0.0
         submit = pool.submit
 
@@ -61,48 +74,100 @@ class Crew:
         _, seconds, _ = future.result()
         self._worked += seconds
 
+    def _cpu(self) -> float:
+        return time.process_time() + sum(map(cpu_of_process, self.workers))
+
     def play(self, horizon: int, replications: int) -> Turn:
-        """Simulate, and return how long it took."""
-        begun, before = time.perf_counter(), self._worked
+        """Simulate, and return what it took."""
+        cpu, begun, before = self._cpu(), time.perf_counter(), self._worked
         cb.simulate(cb.problems.synthetic(), _LEARNERS, horizon, replications, workers=self.pool, progress=False)
-        return Turn(time.perf_counter() - begun, self._worked - before)
+        return Turn(self._cpu() - cpu, time.perf_counter() - begun, self._worked - before)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("--replications", type=int, default=400, help="of 100,000 rounds; 50 times as many of 1,000")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    options = parser.parse_args(arguments)
-    rows = []
+@contextmanager
+def crews(workers: int, horizon: int, replications: int) -> Iterator[dict[str, Crew]]:
+    """Start as many processes of both kinds, and let them play once: compiled and warm, both of them."""
     with (
-        ProcessPoolExecutor(options.workers, multiprocessing.get_context("spawn")) as pool,
-        distributed.LocalCluster(n_workers=options.workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
+        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
         dask_workers(cluster.scheduler_address) as remote,
     ):
-        processes, dask = Crew(pool), Crew(remote)
-        for name, (horizon, factor) in _CASES.items():
-            count = factor * options.replications
-            for crew in (processes, dask):  # compiled and warm, both of them
-                crew.play(horizon, max(count // 10, 8 * options.workers))
-            turns = [(processes.play(horizon, count), dask.play(horizon, count)) for _ in range(options.repetitions)]
-            ratios = sorted(there.clock / here.clock for here, there in turns)
-            shares = [
-                statistics.median(t.worked / (t.clock * options.workers) for t in side)
-                for side in zip(*turns, strict=True)
-            ]
-            rows.append(
+        found = {"processes": Crew(pool), "Dask": Crew(remote)}
+        for crew in found.values():
+            crew.play(horizon, max(replications // 10, 8 * workers))
+        found["processes"].workers = list(pool._processes)
+        found["Dask"].workers = [worker.pid for worker in cluster.workers.values()]
+        yield found
+
+
+def measure(name: str, replications: int, repetitions: int, workers: int) -> Section:
+    """Let both crews play the same simulation in turns."""
+    horizon, factor = _CASES[name]
+    count = factor * replications
+    turns: dict[str, list[Turn]] = {"processes": [], "Dask": []}
+    say(f"{name}: {workers} processes and {workers} workers of Dask start")
+    with crews(workers, horizon, count) as playing:
+        for turn in range(repetitions):
+            say(f"{name}: turn {turn + 1} of {repetitions}")
+            for who in playing if turn % 2 == 0 else reversed(playing):
+                turns[who].append(playing[who].play(horizon, count))
+    here, there = turns["processes"], turns["Dask"]
+
+    def ratio(what: str) -> list[float]:
+        return [getattr(theirs, what) / getattr(ours, what) for theirs, ours in zip(there, here, strict=True)]
+
+    section = Section(name)
+    section.tables.append(
+        Table(
+            [
+                "case",
+                "processes, CPU s",
+                "Dask / processes, CPU time [range]",
+                "by the clock [range] (indicative)",
+                "at work, % (indicative): processes",
+                "Dask",
+            ],
+            [
                 [
                     f"{name}: {count:,} replications of {horizon:,} rounds",
-                    statistics.median(here.clock for here, _ in turns),
-                    f"{statistics.median(ratios):.3f} [{ratios[0]:.3f}, {ratios[-1]:.3f}]",
-                    *(round(100 * share, 1) for share in shares),
+                    statistics.median(turn.cpu for turn in here),
+                    full_range(ratio("cpu"), 3),
+                    full_range(ratio("clock"), 3),
+                    *(
+                        round(100 * statistics.median(turn.worked / (turn.clock * workers) for turn in side), 1)
+                        for side in (here, there)
+                    ),
                 ]
-            )
-    columns = ["case", "processes, s", "Dask / processes [range]", "at work, %: processes", "Dask"]
-    print(Table(columns, rows, f"{options.workers} workers each, medians of {options.repetitions} turns"))
+            ],
+            f"{workers} workers each, medians of {repetitions} turns",
+        )
+    )
+    section.data = [
+        {"who": who, "rounds": horizon, "replications": count, "workers": workers, **turn._asdict()}
+        for who, played in turns.items()
+        for turn in played
+    ]
+    return section
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the command line, measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few replications and turns: a minute, and coarse")
+    parser.add_argument("--repetitions", type=int, help="turns of each; 7, or 3 with --quick")
+    parser.add_argument("--replications", type=int, help="of 100,000 rounds, 400 or 40; 50 times as many of 1,000")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--limit", type=float, default=3_600.0, help="seconds after which a part has failed")
+    parser.add_argument("--out", type=Path, help="also write every number to this JSON file")
+    options = parser.parse_args(arguments)
+    replications = options.replications or (40 if options.quick else 400)
+    repetitions = options.repetitions or (3 if options.quick else 7)
+    report = Report("Dask", "CPU seconds", options.quick, machine(), {}, versions(PACKAGES))
+    report.run(
+        [(name, partial(measure, name, replications, repetitions, options.workers)) for name in _CASES], options.limit
+    )
+    return report.close(options.out)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

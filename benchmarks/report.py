@@ -7,6 +7,7 @@ the other parts are measured all the same.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import signal
 import subprocess
@@ -24,8 +25,11 @@ Part = tuple[str, Callable[[], Section]]
 """The name of a part, and what measures it."""
 
 
-class PartTimedOut(RuntimeError):
-    """A part took longer than it may."""
+class PartTimedOut(BaseException):
+    """A part took longer than it may.
+
+    No `Exception`: a race puts up with contestants that raise one, and would go on without any limit.
+    """
 
 
 @contextlib.contextmanager
@@ -89,7 +93,7 @@ class Report:
             Seconds by the clock after which a part has failed.
         """
         here, missing = self.machine, self.missing_peers
-        print(f"{here['processor']}, {here['cores']} cores, one thread used; load before: {here['load_before']}")
+        print(f"{here['processor']}, {here['cores']} cores, one thread a process; load before: {here['load_before']}")
         print(f"measured: {self.unit}; contestants in turns")
         for requirement in dict.fromkeys(missing.values()):
             names = ", ".join(name for name, needed in missing.items() if needed == requirement)
@@ -98,7 +102,8 @@ class Report:
             try:
                 with within(limit):
                     section = measure()
-            except Exception as error:
+            except (Exception, PartTimedOut) as error:
+                gc.enable()  # which the part may have switched off
                 self.failures[name] = _cause(error)
                 print(f"\nFAILED: {name}: {self.failures[name]}", flush=True)
                 continue
@@ -143,13 +148,13 @@ class Report:
         say(f"written to {path}")
 
 
-def _cause(error: Exception) -> str:
+def _cause(error: BaseException) -> str:
     """Return what went wrong, in one line."""
     if isinstance(error, subprocess.TimeoutExpired):
         return f"timed out: a process was not finished after {error.timeout:g} s"
     text = str(error).strip().splitlines()
     return (
         f"{type(error).__name__}: {text[-1]}"
-        if text and not isinstance(error, RuntimeError)
+        if text and not isinstance(error, RuntimeError | PartTimedOut)
         else " ".join(text or [type(error).__name__])
     )

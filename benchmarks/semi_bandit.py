@@ -3,8 +3,8 @@
     python benchmarks/semi_bandit.py [--quick] [--out FILE.json]
 
 One run measures everything, in one process and on one thread, both sides of each ratio in turns and in CPU time. Peers
-that are not installed are listed and left out; ``pip install 'covbandit[bench]'`` installs them all. Run it on a
-machine that does nothing else.
+that are not installed are listed and left out; ``pip install 'covbandit[bench]'`` installs them all. A part that fails
+is told, and the program ends with status 1. Run it on a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -60,12 +60,13 @@ def main() -> int:
     """Read the command line, measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="fewer instances, SCIP stopped early: about 90 seconds")
+    parser.add_argument("--limit", type=float, default=3_600.0, help="seconds after which a part has failed")
     parser.add_argument("--out", "--json", type=Path, help="also write every number to this JSON file")
     arguments = parser.parse_args()
 
     begun = time.monotonic()
     report = Report("semi-bandit", "CPU seconds", arguments.quick, machine(), missing_peers(), versions(PACKAGES))
-    report.run(parts(arguments.quick))
+    report.run(parts(arguments.quick), arguments.limit)
     remarks = ["Ratios to SCIP were not measured."] if ScipPeer.name in report.missing_peers else []
     if arguments.quick:
         remarks.append("Quick: few instances, so shares are coarse; SCIP is stopped early: its times are lower bounds.")

@@ -55,7 +55,10 @@ def serving(url: str) -> Iterator[tuple[str, int]]:
                 raise RuntimeError(f"the service did not start:\n{log.read()}")
         finally:
             process.terminate()
-            process.communicate(timeout=60)
+            try:
+                process.communicate(timeout=60)
+            finally:
+                process.kill()  # nothing, if it has ended
 
 
 def measure_service(places: Sequence[Place], seconds: float, turns: int) -> Section:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -102,6 +103,23 @@ def test_a_part_that_hangs_or_dies_is_told_and_fails_the_run(
     assert set(json.loads((tmp_path / "out.json").read_text())["failures"]) == {"hangs", "dies"}
 
 
+def _race() -> Section:
+    hangs, other = Contestant("hangs", lambda units: time.sleep(600)), Contestant("other", lambda units: None)
+    interleave([hangs, other], 2, 1.0, "race")
+    return Section("race")
+
+
+def test_a_contestant_that_hangs_is_no_failed_peer_but_ends_the_part(capsys: pytest.CaptureFixture[str]) -> None:
+    """Else the race would go on without it, and without any limit, and the program would end with status 0."""
+    report = Report("test", "CPU seconds", True, MACHINE, {}, {})
+    report.run([("race", _race), ("fine", _fine)], limit=0.2)
+    assert report.failures == {"race": "timed out: not finished after 0.2 s"}
+    assert [section.name for section in report.sections] == ["fine"]
+    assert gc.isenabled()
+    assert report.close() == 1
+    assert "FAILED: race: timed out" in capsys.readouterr().out
+
+
 def test_a_run_without_failures_ends_with_zero(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report("test", "CPU seconds", True, MACHINE, {}, {})
     report.run([("fine", _fine)])
@@ -144,6 +162,9 @@ def test_cpu_time_of_others_is_read_or_unknown() -> None:
     [
         ("studies.py", ["growth", "--store", "sqlite"], ["growth"]),
         ("full_information.py", [], ["step", "solve", "cold", "growth", "memory", "cold start"]),
+        ("semi_bandit.py", [], ["maximizer", "many options", "thresholds", "steps"]),
+        ("full_bandit.py", [], ["steps", "round", "regret", "long run"]),
+        ("dask_overhead.py", [], ["long", "short"]),
     ],
 )
 def test_the_programs_end_with_one_if_parts_time_out(program: str, arguments: list[str], parts: list[str]) -> None:
