@@ -344,6 +344,21 @@ def test_a_half_that_falls_in_small_steps_is_no_rise() -> None:
     assert rises("", "", list("abcde"), between).outcome == "holds"
 
 
+def test_a_fall_that_is_not_certain_among_so_many_leaves_it_undecided_and_is_named() -> None:
+    """The step from b to c falls by its own interval only; the whole rises, which then decides nothing."""
+    measured = {(1, 2): Interval(0.8, 0.65, 0.98), (0, 3): Interval(5.0, 4.0, 6.25)}
+
+    def between(a: int, b: int) -> Comparison:
+        return of_ratio("", measured.get((a, b), Interval(1.0, 0.8, 1.25)), 30)
+
+    (claim,) = adjusted([Claim("it", "Remark 0", "", (rises("", "", list("abcd"), between),))])
+    (case,) = claim.cases
+    assert case.comparisons[-1].exceeds
+    assert case.outcome == "undecided (by its own interval: does not hold, falls from b to c, rises from a to d)"
+    assert case.to_dict()["detail"] == ""
+    assert case.to_dict()["detail_by_its_own_interval"].startswith("falls from b to c")
+
+
 def test_what_has_no_chance_in_it_is_compared_as_it_is() -> None:
     assert rises_exactly("", "", [1.0, 1.0, 2.0]).word == "holds"
     assert rises_exactly("", "", [1.0, 0.9, 2.0]).word == "does not hold"
@@ -534,6 +549,28 @@ def test_lower_bounds_are_played_on_their_own_instances(
         assert {case.word for case in claim.cases} <= {"consistent with it", "does not hold", "undecided"}
         assert f"{learner} {result.at(learner).mean():,.3g}" in claim.note
     assert "equal weights " in claims["lower-bound-fi"].note
+
+
+@pytest.mark.parametrize(("paid", "outcome"), [(1e3, "undecided"), (1e-3, "does not hold")])
+def test_a_small_slope_alone_does_not_contradict_a_lower_bound(
+    reproduced: tuple[Reproduction, dict[str, cb.SimulationResult]], paid: float, outcome: str
+) -> None:
+    """Regret that hardly grows: it may be that of the first rounds, unless it has come below the floor."""
+    experiments = experiments_named(["fi-lower-bound"])
+    horizons = (100, 1_000)
+    floor = HardInstances("fi").distribution(horizons[-1]).regret_floor
+    results = {}
+    for horizon, growth in zip(horizons, (1.0, 1.1), strict=True):
+        result = reproduced[1][f"fi-lower-bound-{horizon}"]
+        spread = 1 + 1e-3 * np.arange(len(result.replications))[:, None]
+        results[f"fi-lower-bound-{horizon}"] = replace(
+            result, regret=np.broadcast_to(paid * floor * growth * spread, result.regret.shape)
+        )
+    (claim,) = judge(experiments, results)
+    rates = [case for case in claim.cases if case.condition.startswith("the rate")]
+    assert [case.measured.estimate for case in rates] == pytest.approx([np.log10(1.1)] * 3)
+    assert {case.word for case in rates} == {outcome}
+    assert all(case.rule.endswith("if below, undecided while regret is above the floor") for case in rates)
 
 
 def test_gradient_descent_is_played_in_the_papers_unit() -> None:

@@ -103,7 +103,8 @@ def _row(case: dict[str, Any]) -> str:
     where = "paper's figure" if case["in_papers_figure"] else "elsewhere"
     added = [case["detail"]] if case["detail"] else []
     if case["comparisons"] and case["outcome_by_its_own_interval"] != case["outcome"]:
-        added.append(f"by its own interval: {case['outcome_by_its_own_interval']}")
+        where_by_itself = f", {case['detail_by_its_own_interval']}" if case["detail_by_its_own_interval"] else ""
+        added.append(f"by its own interval: {case['outcome_by_its_own_interval']}{where_by_itself}")
     outcome = case["outcome"] + (f" ({'; '.join(added)})" if added else "")
     return f"| {case['condition']} | {case['rule']} | {estimate} | {interval} | {where} | {outcome} |\n"
 

@@ -17,7 +17,7 @@ from covbandit.theory import UpperBound
 F64 = NDArray[np.float64]
 
 LEVEL = 0.05
-"""How likely a report may be to contain a wrong decision, all its comparisons taken together."""
+"""How likely a wrong one may be among a report's comparisons, all of them taken together."""
 
 IN_THE_FIGURE, ELSEWHERE = "in the paper's figure", "elsewhere"
 
@@ -119,6 +119,8 @@ class Case:
         What would follow if each comparison were the only one of the report.
     detail : str
         What to add to the outcome: where a trend turns.
+    alone_detail : str
+        The same of what would follow if each comparison were the only one.
     shown_under : str
         The name of another claim under which the same measurement is shown; empty if it is shown here.
     """
@@ -133,6 +135,7 @@ class Case:
     decision: Decision = field(default=must_exceed, compare=False, repr=False)
     alone: bool | None = None
     detail: str = ""
+    alone_detail: str = ""
     shown_under: str = ""
 
     @property
@@ -150,8 +153,13 @@ class Case:
         """The outcome in words, with what is to be added."""
         added = [self.detail] if self.detail else []
         if self.falls:
-            added.append(f"by its own interval: {self._word(self.alone)}")
+            added.append(f"by its own interval: {self.by_itself}")
         return f"{self.word} ({'; '.join(added)})" if added else self.word
+
+    @property
+    def by_itself(self) -> str:
+        """The outcome in words if each comparison were the only one of the report, with what is to be added."""
+        return self._word(self.alone) + (f", {self.alone_detail}" if self.alone_detail else "")
 
     @property
     def key(self) -> tuple[str, str]:
@@ -177,6 +185,7 @@ class Case:
             "detail": self.detail,
             "in_papers_figure": self.papers,
             "outcome_by_its_own_interval": self._word(self.alone) if self.comparisons else self.word,
+            "detail_by_its_own_interval": self.alone_detail,
             "comparisons": [comparison.to_dict() for comparison in self.comparisons],
             "shown_under": self.shown_under,
         }
@@ -207,6 +216,7 @@ def compared(
         tuple(comparisons),
         decision,
         holds,
+        detail,
         detail,
     )
 
@@ -395,7 +405,8 @@ class Multiplicity:
         fall = self.decided_alone - self.decided
         return (
             f"{self.comparisons:,} comparisons have chance in them. They are judged together, after Holm, so that the "
-            f"chance of even one wrong decision in the whole report is at most {LEVEL:.0%}".replace("%", " %")
+            f"chance of even one wrong among them is at most {LEVEL:.0%}".replace("%", " %")
+            + ", as far as Student's t fits means of so many replications"
             + f". {self.decided} of {self.cases} cases are decided; with each judged by its own 95 % interval it would "
             f"be {self.decided_alone}, so {fall or 'none'} {'falls' if fall == 1 else 'fall'}"
             + (", marked where they stand." if fall else ".")
@@ -482,8 +493,9 @@ def rises(
 ) -> Case:
     """Decide whether a quantity rises from level to level, by comparisons in their order.
 
-    It rises if it is higher at the last level than at the first and no step to the next level falls. It does not if a
-    step falls, or one of the two halves of the range, or the whole of it. Nothing is decided if neither can be said.
+    It rises if it is higher at the last level than at the first and no step to the next level, nor a half of the range,
+    can be told to fall. It does not if a step falls, or one of the two halves of the range, or the whole of it. Nothing
+    is decided if neither can be said.
 
     Parameters
     ----------

@@ -18,14 +18,15 @@ _UNDECIDED = (
 )
 _RISES = (
     "“The more …, the higher” is judged step by step, paired: it holds if regret is higher at the last level than at "
-    "the first and falls from no level to the next; it does not if a step, or one half of the range, falls."
+    "the first and no step to the next level, nor a half of the range, can be told to fall; it does not if one falls."
 )
 
 
 RADII = (
     "The radii of the paper's lemmas on the synthetic instance: how often one of them fails, against what the lemma "
     "allows, and how many times the 95 % quantile of the error they are wide. “Not refuted” stands where the samples "
-    "are too few to tell so small a share of misses from none."
+    "are too few to tell so small a share of misses from none. Each row is judged by itself (95 %, one-sided): these "
+    "are not among the comparisons that are judged together."
 )
 
 

@@ -138,12 +138,12 @@ def _cases(remark: Remark, sweep: Sweep, results: Results) -> Iterator[Case]:
 
     regular = [k for k, x in enumerate(levels) if x < 1 and (x >= 0 or remark.on_negative)]
     first, last = named[regular[0]], named[regular[-1]]
-    halves = ", nor in one of its halves" if remark.on_negative else ""
+    halves = ", nor in a half of the range," if remark.on_negative else ""
     yield over(
         regular,
         f"from {first} to {last}",
-        f"regret of {learner} at {last} over that at {first}: 95 % interval above 1; and from no correlation to the "
-        f"next one{halves} is it below 1",
+        f"regret of {learner} at {last} over that at {first}: 95 % interval above 1; and in no step to the next "
+        f"correlation{halves} can it be told to fall",
     )
     if not remark.on_negative:
         ends = [CORRELATIONS.index(-0.2), CORRELATIONS.index(0.2)]
@@ -185,7 +185,7 @@ def _dimensions(dimensions: Dimensions, results: Results) -> Iterator[Case]:
     yield rises(
         f"{rho}, regret from d = {first} to {last}, T = {horizon:,}",
         f"factor by which the regret of MC-UCB grows from d = {first} to {last}, over that of MC-Empirical: 95 % "
-        "interval above 1; and from no d to the next one is it below 1",
+        "interval above 1; and in no step to the next d can it be told to fall",
         [str(d) for d in DIMENSIONS],
         between,
     )
