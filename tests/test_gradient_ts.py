@@ -170,7 +170,7 @@ def test_the_centre_is_found_in_three_steps() -> None:
     # the estimate come near to singular.
     learner = make(3, rho, curvature_sampling=0.0, prior=0.1)
     rng = np.random.default_rng(1)
-    compared, moved = 0, 0.0
+    compared, moved, least = 0, 0.0, 1.0
     for reward in rewards_of(problem, 4_000):
         s = learner._state
         before, due = s.v[CENTRE].copy(), s.v[UNIT, 0] > 0 and learner.rounds_told + 2 >= s.v[NEXT, 0]
@@ -182,17 +182,21 @@ def test_the_centre_is_found_in_three_steps() -> None:
         estimate = s.m[COVARIANCE]
         deviation = np.sqrt(estimate.diagonal())
         values, vectors = np.linalg.eigh(estimate / np.outer(deviation, deviation))
-        lifted = (vectors * np.maximum(values, 0.1)) @ vectors.T * np.outer(deviation, deviation)
+        modelled, lifted = (
+            (vectors * np.maximum(values, floor)) @ vectors.T * np.outer(deviation, deviation) for floor in (0.05, 0.1)
+        )
         assert np.allclose(lifted, s.m[CURVATURE], rtol=1e-9, atol=1e-12)
+        assert np.allclose(modelled, s.m[VARIANCE_MODEL], rtol=1e-9, atol=1e-12)  # by which variances are predicted
         centre = before
         for _ in range(3):
             tilt = s.v[MEAN] - 2 * scaled * (estimate - lifted) @ centre
             last, centre = centre, cb.maximize_utility(tilt, (lifted + lifted.T) / 2, scaled).weights
         assert np.abs(s.v[CENTRE] - centre).max() < 1e-7
         compared += 1
-        moved = max(moved, np.abs(centre - last).max())
+        moved, least = max(moved, np.abs(centre - last).max()), min(least, values.min())
     assert compared > 100
     assert moved > 1e-3  # in the third step too
+    assert least < 0.04  # so that both were lifted
 
 
 def test_forced_pulls_may_be_left_out() -> None:

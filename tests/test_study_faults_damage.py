@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import text
 
 import covbandit as cb
 from covbandit.errors import CovbanditError, NotFound, StateFileError, StoreSchemaError, StoreUnavailable
+from covbandit.learners.plug_in import SCATTER
 from covbandit.studies import Store, Study, ledger, list_studies
 from covbandit.studies.migrations import migrate
 from covbandit.studies.schema import SCHEMA
@@ -386,4 +388,34 @@ def test_a_counter_that_does_not_fit_the_rows_is_found(store_url: str, counter: 
     found = study.verify()
     assert (found.ok, found.exact) == (False, False)
     assert f"{counter} is {right + 1}, counted {right}" in found.message
+    study.close()
+
+
+@pytest.mark.parametrize(
+    ("apart", "same_versions", "ok", "said"),
+    [
+        (1e-11, False, True, "within 1.0e-11; other versions computed it"),
+        (1e-8, False, False, "differs from the log by 1.0e-08, allowed is 1e-09"),
+        (1e-11, True, False, "differs from the log by 1.0e-11, allowed is 0, since the same versions computed both"),
+        (0.0, False, True, "bit for bit"),
+    ],
+)
+def test_how_far_the_stored_statistics_may_be_from_the_log(
+    tmp_path: Path, apart: float, same_versions: bool, ok: bool, said: str
+) -> None:
+    """By nothing if the same versions computed both, else by 1e-9 of the largest entry of an array."""
+    study = played_study(tmp_path / "s.db", rounds=12)
+    learner = study.learner
+    scatter = learner._state.m[SCATTER]
+    scatter[0, 1] += apart * np.abs(scatter).max()
+    versions = [ledger.versions() | ({} if same_versions else {"numpy": "0.1"})]
+    with study.store.write() as connection:
+        connection.execute(
+            text("UPDATE states SET state = :state, versions = :versions"),
+            {"state": ledger.pack(learner), "versions": json.dumps(versions)},
+        )
+    found = study.verify()
+    assert (found.ok, found.exact) == (ok, apart == 0)
+    assert said in found.message
+    assert found.difference == pytest.approx(apart, rel=0.01, abs=1e-15)
     study.close()
