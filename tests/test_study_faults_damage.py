@@ -391,6 +391,19 @@ def test_a_counter_that_does_not_fit_the_rows_is_found(store_url: str, counter: 
     study.close()
 
 
+def test_a_told_round_whose_outcome_is_lost_is_found(store_url: str) -> None:
+    """Also if the counter of outcomes fits what is left."""
+    study = played_study(store_url, rounds=10)
+    with study.store.write() as connection:
+        lost = connection.execute(text("SELECT last_tell FROM rounds WHERE number = 4")).scalar_one()
+        connection.execute(text("DELETE FROM tells WHERE number = :lost"), {"lost": lost})
+        connection.execute(text("UPDATE studies SET n_tells = n_tells - 1"))
+    found = study.verify()
+    assert (found.ok, found.exact) == (False, False)
+    assert "1 told rounds lack their outcome" in found.message
+    study.close()
+
+
 @pytest.mark.parametrize(
     ("apart", "same_versions", "ok", "said"),
     [
