@@ -48,7 +48,7 @@ from covbandit.reproduction.layout import as_markdown
 from covbandit.reproduction.panels import KNOWN, SYNTHETIC, all_panels, instance_of
 from covbandit.reproduction.statements import judge
 from covbandit.simulation.run import run_plan
-from covbandit.simulation.statistics import Interval, paired_ratio
+from covbandit.simulation.statistics import Interval, p_value, paired_ratio
 from covbandit.tables import Table
 
 PAPERS = ["fi-synthetic", "sb-synthetic", "fb-synthetic", "fi-etf", "sb-etf", "fb-etf"]
@@ -444,7 +444,10 @@ def test_the_number_of_options_is_compared_between_the_settings() -> None:
     growth = {
         s: means[f"dimension-{s}-d{DIMENSIONS[-1]}"] / means[f"dimension-{s}-d{DIMENSIONS[0]}"] for s in ("sb", "fi")
     }
-    assert claim.cases[0].measured.estimate == pytest.approx(growth["sb"] / growth["fi"])
+    whole = claim.cases[0].comparisons[-1]
+    assert claim.cases[0].measured == whole.measured
+    assert whole.measured.estimate == pytest.approx(growth["sb"] / growth["fi"])
+    assert whole.p_value == p_value(whole.measured, 1.0, 6, "log")
     assert {result.horizon for result in results.values()} == {400}
     assert [result.learners[0] for result in results.values()] == ["MC-Empirical"] * 4 + ["MC-UCB"] * 4
     # At d = 5 it is the paper's synthetic instance.
@@ -472,6 +475,9 @@ def test_without_risk_aversion_it_is_a_bandit_whose_rewards_are_all_seen() -> No
     (slope, same) = (case.measured for case in claims["no-risk-rate"].cases)
     assert slope == same
     assert slope.estimate == pytest.approx(0.5, abs=0.03)
+    thresholds = {name: [case.comparisons[0].threshold for case in claims[name].cases] for name in list(claims)[1:]}
+    assert thresholds["no-risk-rate"] == pytest.approx([0.55, 0.45])
+    assert thresholds["no-risk-gap"] == pytest.approx([0.05] * (len(claims["no-risk-gap"].cases) - 1) + [-1.05])
     for horizon in (100, 1_000, 10_000):
         problem = NoRisk().shrinking(horizon)
         assert problem.mean.max() - problem.mean.min() == pytest.approx(horizon**-0.5)
@@ -547,6 +553,9 @@ def test_lower_bounds_are_played_on_their_own_instances(
         assert first.measured.estimate == pytest.approx(result.at(learner).mean() / floor, rel=1e-12)
         assert f"the floor in the proof, {floor:.3g}, T = {horizon:,}" in first.rule
         assert {case.word for case in claim.cases} <= {"consistent with it", "does not hold", "undecided"}
+        assert all(case.universal for case in claim.cases)
+        thresholds = {(case.condition.split(",")[0], case.comparisons[0].threshold) for case in claim.cases}
+        assert thresholds == {("the proof's floor", 1.0), ("the rate", 0.45)}
         assert f"{learner} {result.at(learner).mean():,.3g}" in claim.note
     assert "equal weights " in claims["lower-bound-fi"].note
 
