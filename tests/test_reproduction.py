@@ -558,6 +558,10 @@ def test_lower_bounds_are_played_on_their_own_instances(
         assert thresholds == {("the proof's floor", 1.0), ("the rate", 0.45)}
         assert f"{learner} {result.at(learner).mean():,.3g}" in claim.note
     assert "equal weights " in claims["lower-bound-fi"].note
+    (rate,) = (case for case in claims["lower-bound-fi"].cases if case.condition == "the rate, played by equal weights")
+    assert rate.measured == pytest.approx((0.5, 0.5, 0.5))
+    assert "The slope of equal weights is 1/2 by construction" in claims["lower-bound-fi"].note
+    assert "by construction" not in claims["lower-bound-sb"].note
 
 
 @pytest.mark.parametrize(("paid", "outcome"), [(1e3, "undecided"), (1e-3, "does not hold")])

@@ -18,7 +18,7 @@ from covbandit.reproduction.claims import (
     of_slope,
 )
 from covbandit.reproduction.experiments import Experiments, HardInstances, Results
-from covbandit.reproduction.panels import Setting
+from covbandit.reproduction.panels import EQUAL, Setting
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.statistics import log_slope, paired_ratio
 from covbandit.theory import UpperBound, full_bandit_bound, full_information_bound, semi_bandit_bound
@@ -116,7 +116,10 @@ def _note(result: SimulationResult, floor: float) -> str:
     """Say what a lower bound's measurements can show, and what each learner paid."""
     paid = sorted((float(result.at(learner).mean()), learner) for learner in result.learners)
     each = ", ".join(f"{learner} {mean:,.3g}" for mean, learner in paid)
-    return (
+    text = (
         "It speaks of every learner; the few played here may contradict it but cannot confirm it. On these instances, "
         f"at T = {result.horizon:,}, mean regret is: {each}; the floor of the proof is {floor:.3g}."
     )
+    if EQUAL in result.learners:
+        text += f" The slope of {EQUAL} is 1/2 by construction: other horizons scale the same draws."
+    return text
