@@ -122,6 +122,9 @@ def test_panels_are_those_of_the_paper() -> None:
     tasks = experiments_named().tasks(NORMAL, 0)
     assert len({task.name for task in tasks}) == len(tasks) == 12 + 6 * 9 + 2 * 2 * 4 + 3 + 2 + 3 + 4
     assert all(task.replications == 50 for task in tasks[:12])
+    several = {task.name: task.replications for task in tasks[12:]}
+    for name, count in several.items():  # half of them in the sweeps, more where regret varies much
+        assert count == (500 if name.startswith("fi-no-risk") else 50 if "lower-bound" in name else 25), name
 
 
 def test_a_users_own_funds_take_the_place_of_ours() -> None:
