@@ -22,16 +22,27 @@ def out_of_reach_of_ctrl_c() -> Iterator[None]:
     """Start processes that Ctrl-C does not reach, from their first moment on: whoever started them ends them.
 
     A terminal sends Ctrl-C to the whole group, and each process would print a traceback of its own. The signal is
-    blocked here, since what is blocked is inherited, and comes through afterwards. Windows knows no such thing.
+    blocked here, since what is blocked is inherited, and comes through afterwards. Another thread may take it all the
+    same, and Python would then interrupt this one in the midst of starting a process: so it is held back as well.
+    Windows knows no such thing.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    held: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    holds = threading.current_thread() is threading.main_thread() and callable(handler)  # else ignored, or not Python's
+    if holds:
+        signal.signal(signal.SIGINT, lambda number, _frame: held.append(number))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if holds:
+            signal.signal(signal.SIGINT, handler)
+            if held:
+                signal.raise_signal(signal.SIGINT)
 
 
 def pool_of(processes: int, first: Callable[[], None] | None = None) -> ProcessPoolExecutor:
