@@ -207,3 +207,29 @@ def test_a_replay_is_broken_off_by_its_own_thread_alone(store_url: str) -> None:
         assert study.history().told == 3
         assert study.amend(1, {**OUTCOME, "SPY": 9.0}).amendments == 1
         assert study.verify().exact
+
+
+def test_what_a_study_would_have_earned_is_broken_off_too(store_url: str) -> None:
+    """Which tells the history to a learner once more, without reading it: all of it is in memory."""
+    with Store(store_url, create=True) as store:
+        study = funds(store, rounds=0)
+        for k in range(5):
+            study.tell_outside({"SPY": 1.0}, {name: value + 0.001 * k for name, value in OUTCOME.items()})
+        before = study.history().would_have_cumulative_reward
+        study.set_risk_aversion(7.0)  # so that it has to be worked out anew
+        refused: list[bool] = []
+
+        def work() -> None:
+            stop_this_thread_when(lambda: True)
+            with pytest.raises(StoreUnavailable, match="stopping; nothing was changed") as caught:
+                study.history()
+            refused.append(caught.value.retryable)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert refused == [True]
+        after = study.history().would_have_cumulative_reward
+        assert before is not None
+        assert after is not None
+        assert len(after) == len(before) == 5

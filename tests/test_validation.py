@@ -196,3 +196,20 @@ def test_matrices_of_either_sign():
     assert validation.as_symmetric(matrix, "bonus", 2, signed=True).tolist() == matrix
     with pytest.raises(NotPositiveSemidefinite, match=r"option 0: variance -1\.0 is negative"):
         validation.as_symmetric(matrix, "covariance", 2)
+
+
+def test_names_are_looked_up_in_time_that_is_linear(monkeypatch):
+    """Whoever may tell can send a hundred thousand names to a study of a thousand options, which others wait for."""
+    compared = []
+    in_one_spelling = validation.in_one_spelling
+    monkeypatch.setattr(validation, "in_one_spelling", lambda name: compared.append(name) or in_one_spelling(name))
+    options = [f"option {k}" for k in range(300)]
+    given = [(f"other {k}", 0.0) for k in range(2_000)]
+    with pytest.raises(InvalidInput, match=r"weight: unknown option 'other 0', .* 'other 1999'; known are 'option 0'"):
+        validation.by_known_name([*given, ("option 7", 1.0)], options, "weight")
+    assert len(compared) == len(options) + len(given)
+
+
+def test_numbers_are_no_names():
+    with pytest.raises(InvalidInput, match=r"weight: unknown option 1; known are '1', '2'"):
+        validation.by_known_name([(1, 0.5), ("2", 0.5)], ("1", "2"), "weight")

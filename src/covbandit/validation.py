@@ -293,6 +293,15 @@ def known_name(name: object, known: Sequence[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
+def _by_spelling(known: Sequence[str]) -> dict[str, str | None]:
+    """Return the known names by the spelling in which they are compared; None where two have the same."""
+    found: dict[str, str | None] = {}
+    for name in known:
+        spelling = in_one_spelling(name)
+        found[spelling] = None if spelling in found else name
+    return found
+
+
 def same_names(names: Sequence[str], others: Sequence[str]) -> bool:
     """Tell whether names are the same ones in the same order, in whichever spelling."""
     return [*map(in_one_spelling, names)] == [*map(in_one_spelling, others)]
@@ -312,7 +321,14 @@ def by_known_name(pairs: Sequence[tuple[Any, Any]], options: Sequence[str], what
     named = dict(pairs)
     known = set(options)
     if not known.issuperset(named):
-        spelled = [(known_name(name, options), name, value) for name, value in pairs]
+        spellings = _by_spelling(options)  # once for all names, of which there may be very many
+
+        def known_as(name: Any) -> Any:
+            if name in known:
+                return name
+            return spellings.get(in_one_spelling(name)) if isinstance(name, str) else None
+
+        spelled = [(known_as(name), name, value) for name, value in pairs]
         unknown = [given for name, given, _ in spelled if name is None]
         if unknown:
             raise InvalidInput(f"{what}: unknown option {_listed(unknown)}; known are {_listed(options)}")

@@ -15,6 +15,7 @@ from covbandit.studies.configuration import Configuration
 from covbandit.studies.log import Told, tell
 from covbandit.studies.outcomes import realised
 from covbandit.studies.records import as_iso, moment
+from covbandit.studies.stopping import until_stopped
 
 F64 = NDArray[np.float64]
 
@@ -210,7 +211,7 @@ class _Imagined:
 
     def follow(self, played: Sequence[F64], seen: Sequence[F64]) -> None:
         """Go on to the end of the history, or to the first round whose outcome of what it holds is not known."""
-        for k in range(len(self.rewards), len(seen)):
+        for k in until_stopped(range(len(self.rewards), len(seen))):
             weights = self._learner.ask()
             earned = realised(seen[k], weights)
             if not np.isfinite(earned):
