@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import io
 import json
 import os
 import subprocess
@@ -234,6 +236,24 @@ def test_the_notice_is_given_once_unless_it_is_not_wanted(monkeypatch: pytest.Mo
         assert "compiling kernels, once per machine" in line
         assert "COVBANDIT_QUIET=1" in line
         assert compilation.notice() is None
+
+
+def test_a_notice_that_cannot_be_written_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody reads standard error any more, as when a pipe was closed, or there is none."""
+
+    class Broken(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.delenv("COVBANDIT_QUIET", raising=False)
+    for standard_error in (Broken(), closed, None):
+        monkeypatch.setattr(compilation, "_notice", compilation._Notice())
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "stderr", standard_error)
+            compilation._give_notice(_small)
+        assert compilation._notice.written
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,8 @@ def notice(kept: bool = True) -> str | None:
 def _give_notice(dispatcher: Any) -> None:
     line = notice(_keep_on_disk(dispatcher))
     if line is not None and sys.stderr is not None:
-        print(line, file=sys.stderr, flush=True)
+        with suppress(OSError, ValueError):  # nobody reads it, or it is closed: no reason to fail
+            print(line, file=sys.stderr, flush=True)
 
 
 class _OnCompilation(Listener):
