@@ -110,6 +110,34 @@ def test_tests_that_press_ctrl_c_pass_in_the_background() -> None:
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
+def test_tests_that_lack_chromium_or_postgresql_are_skipped_with_the_reason(tmp_path: Path) -> None:
+    code = (
+        "import sys, pytest\n"
+        "sys.path.insert(0, 'tests')\n"
+        "import postgres_server\n"
+        "postgres_server.PROGRAMS = None  # which are looked for beside the path, too\n"
+        "sys.exit(pytest.main(sys.argv[1:]))"
+    )
+    chosen = [
+        "tests/test_dashboard.py::test_light_and_dark",
+        "tests/test_service_postgres.py::test_answers_and_tokens",
+        "tests/test_service_postgres.py::test_strangers_do_not_learn_where_the_database_is",
+    ]
+    environment = {name: value for name, value in os.environ.items() if name != "COVBANDIT_TEST_POSTGRES"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, "-q", "-p", "no:cacheprovider", *chosen],
+        capture_output=True,
+        text=True,
+        cwd=HERE.parent,
+        env={**environment, "PATH": str(tmp_path)},
+        check=False,
+        timeout=600,
+    )
+    assert (done.returncode, "3 skipped" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert "no Chromium here: apt-get install chromium" in done.stdout
+    assert "no PostgreSQL here: apt-get install postgresql" in done.stdout
+
+
 def test_learners_work_for_a_user_without_a_home_folder(tmp_path: Path) -> None:
     """In a container, the user's number may have no entry among the users: kernels are compiled in memory then."""
     places = ("HOME", "XDG_", "NUMBA_")
