@@ -175,9 +175,9 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
 
 
 def test_the_page_has_one_address(url: str) -> None:
-    assert httpx.get(f"{url}/").status_code == 200
+    assert httpx.get(f"{url}/", timeout=60).status_code == 200
     for copy in ("/dashboard", "/dashboard/", "/dashboard/index.html"):  # from there it would not find its files
-        assert httpx.get(f"{url}{copy}").status_code == 404
+        assert httpx.get(f"{url}{copy}", timeout=60).status_code == 404
 
 
 # A study from its creation on ----------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def test_a_service_of_a_database_that_hangs_can_be_stopped(own_postgres_server: 
         with Store(url, create=True) as store:
             funds(store)
         with Process(url, "--log-level", "warning", preparing=HURRIED) as process:
-            assert httpx.get(f"{process.url}/api/v1/studies").status_code == 200
+            assert httpx.get(f"{process.url}/api/v1/studies", timeout=60).status_code == 200
             with own_postgres_server.frozen():
                 assert httpx.get(f"{process.url}/api/v1/health", timeout=60).status_code == 503
                 status, errors = process.stop()
@@ -119,7 +119,7 @@ def test_a_service_of_a_database_that_hangs_can_be_stopped(own_postgres_server: 
 
 def test_strangers_do_not_learn_where_the_database_is(own_postgres_server: PostgresServer) -> None:
     with own_postgres_server.new_database() as url, Process(url) as process:
-        assert httpx.get(f"{process.url}/api/v1/version").status_code == 200
+        assert httpx.get(f"{process.url}/api/v1/version", timeout=60).status_code == 200
         own_postgres_server.stop()
         time.sleep(1.1)
         for path in ("version", "health", "studies", "studies/funds", "metrics"):

@@ -51,7 +51,7 @@ def test_replays_are_broken_off_and_everybody_is_told(tmp_path: Path) -> None:
         ("GET", "history"),
     ]
     with Process(file, "--log-level", "warning", preparing=HURRIED) as process:
-        assert httpx.get(f"{process.url}/api/v1/studies/long").status_code == 200
+        assert httpx.get(f"{process.url}/api/v1/studies/long", timeout=60).status_code == 200
         sending = [threading.Thread(target=send, args=request) for request in requests]
         for thread in sending:
             thread.start()
@@ -91,7 +91,7 @@ def test_a_thread_that_cannot_be_ended_is_left_behind(tmp_path: Path) -> None:
         assert holder.stdout.readline() == "locked\n"
         telling = threading.Thread(target=tell)
         telling.start()
-        while "covbandit_requests_in_flight 2.0" not in httpx.get(f"{process.url}/api/v1/metrics").text:
+        while "covbandit_requests_in_flight 2.0" not in httpx.get(f"{process.url}/api/v1/metrics", timeout=60).text:
             pass  # until the service has begun with it, besides this look at the figures
         status, errors = process.stop()
         telling.join()
