@@ -3,11 +3,12 @@
 # It listens on all addresses of the container, so the store needs a token before the first start:
 #
 #   docker run --rm -v covbandit:/data covbandit token create me --scope admin
-#   docker run -d -p 127.0.0.1:8765:8765 -v covbandit:/data covbandit
+#   docker run -d --stop-timeout 40 -p 127.0.0.1:8765:8765 -v covbandit:/data covbandit
 #
 # Under a name of its own, and with PostgreSQL (the URL holds a password, so it comes from the environment):
 #
-#   docker run -d -p 8765:8765 -e COVBANDIT_STORE covbandit serve --host 0.0.0.0 --allow-host studies.example.org
+#   docker run -d --stop-timeout 40 -p 8765:8765 -e COVBANDIT_STORE covbandit \
+#     serve --host 0.0.0.0 --allow-host studies.example.org
 
 FROM python:3.12-slim AS build
 WORKDIR /source
