@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
 import signal
@@ -108,6 +109,21 @@ def test_tests_that_press_ctrl_c_pass_in_the_background() -> None:
         timeout=600,
     )
     assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_tests_write_letters_beyond_ascii_in_an_encoding_that_has_them() -> None:
+    """That of the machine may lack them."""
+    unnamed = [
+        f"{file.name}:{call.lineno}"
+        for file in sorted(HERE.glob("*.py"))
+        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "write_text"
+        and not ast.unparse(call).isascii()
+        and not any(argument.arg == "encoding" for argument in call.keywords)
+    ]
+    assert unnamed == []
 
 
 def test_tests_that_lack_chromium_or_postgresql_are_skipped_with_the_reason(tmp_path: Path) -> None:

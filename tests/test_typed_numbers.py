@@ -83,7 +83,7 @@ def test_cells_of_a_file_are_refused_in_the_same_words(tmp_path: Path) -> None:
         InvalidInput, match=r"line 2, column 'outcome\[a\]'.*3600 if ',' separates thousands, 3\.600 if"
     ):
         read_entries(file, ["a", "b"], total=False, history=False)
-    file.write_text('round,outcome[a],outcome[b],played[a],played[b]\n1,"€3,600",2,0.5,0.5\n')
+    file.write_text('round,outcome[a],outcome[b],played[a],played[b]\n1,"€3,600",2,0.5,0.5\n', encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"line 2, column 'outcome\[a\]'.*which may mean 3600 or 3\.6; write"):
         read_entries(file, ["a", "b"], total=False, history=False)
     file.write_text("round,outcome[a],outcome[b],played[a],played[b]\n1,3600,2,50%,50%\n")
