@@ -14,7 +14,7 @@ from hypothesis import settings
 from covbandit.cli import main
 from covbandit.reproduction import Reproduction, Scale, experiments_named
 from covbandit.simulation import SimulationResult
-from postgres_server import ABSENT, GIVEN, PROGRAMS, PostgresServer, new_database
+from postgres_server import ABSENT, GIVEN, PROGRAMS, NoRoom, PostgresServer, new_database
 from stores import KINDS, sqlite_url
 
 # In the background (`nohup`, `pytest &`, many build servers) pytest starts with Ctrl-C ignored, and every process that
@@ -76,11 +76,19 @@ def postgres_server() -> Iterator[str]:
     """Return the URL of the server that the tests share, started by the first test that needs it."""
     if GIVEN:
         yield GIVEN
-    elif PROGRAMS is None:
-        pytest.skip(ABSENT)
     else:
-        with PostgresServer() as server:
+        with _new_postgres_server() as server:
             yield server.url()
+
+
+def _new_postgres_server() -> PostgresServer:
+    """Return a server of one's own; skip the test, with the reason, where there can be none."""
+    if PROGRAMS is None:
+        pytest.skip(ABSENT)
+    try:
+        return PostgresServer()
+    except NoRoom as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
@@ -99,9 +107,7 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
 @pytest.fixture
 def own_postgres_server() -> Iterator[PostgresServer]:
     """Return a running server that the test may stop and start."""
-    if PROGRAMS is None:
-        pytest.skip(ABSENT)
-    with PostgresServer() as server:
+    with _new_postgres_server() as server:
         yield server
 
 

@@ -71,6 +71,10 @@ def _unused_port() -> int:
         return port
 
 
+class NoRoom(Exception):
+    """PostgreSQL is here, but /dev/shm has no room for what its processes share."""
+
+
 class PostgresServer:
     """A server of one's own, stopped and removed by `close`, or when this process ends in whatever way.
 
@@ -118,7 +122,10 @@ class PostgresServer:
             "--locale=C",
             "--no-sync",
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        said = done.stdout + done.stderr
+        if done.returncode and "shared memory segment" in said and "No space left on device" in said:
+            raise NoRoom("PostgreSQL cannot start here: /dev/shm is full")
+        assert done.returncode == 0, said
         password.unlink()
         with (self._data / "postgresql.conf").open("a") as settings:
             settings.write(SETTINGS.format(folder=self.folder))
@@ -219,7 +226,7 @@ def new_database(server: str, keep: Callable[[], bool] = lambda: False) -> Itera
 def _serve() -> None:
     try:
         server = PostgresServer()
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NoRoom) as error:
         sys.exit(str(error))
     with server:
         print(server.url(), flush=True)

@@ -20,6 +20,7 @@ from covbandit.errors import InvalidInput
 from covbandit.kernels.compilation import cache_directory
 from covbandit.reproduction.figures import draw_all
 from covbandit.studies import Store
+from postgres_server import ABSENT, PROGRAMS, NoRoom, PostgresServer
 
 HERE = Path(__file__).parent
 
@@ -88,6 +89,19 @@ def test_one_process_does_the_work_where_several_cannot_share_it(monkeypatch: py
     monkeypatch.setattr(warmup, "compile_for_use", compiled.append)
     warmup.compile_kernels(Console(stderr=True), most_processes=2)
     assert compiled == names
+
+
+@pytest.mark.skipif(PROGRAMS is None, reason=ABSENT)
+def test_postgresql_that_finds_no_shared_memory_is_told_apart_from_one_that_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The former is why tests are skipped, as without PostgreSQL; the latter is an error."""
+    full = 'FATAL:  could not resize shared memory segment "/PostgreSQL.1" to 10976 bytes: No space left on device'
+    for said, expected in ((full, NoRoom), ("FATAL:  something else", AssertionError)):
+        failed = subprocess.CompletedProcess[str]([], 1, "", said)
+        monkeypatch.setattr(PostgresServer, "_run", lambda *_, failed=failed: failed)
+        with pytest.raises(expected):
+            PostgresServer()
 
 
 def test_a_store_in_a_home_folder_that_is_not_known_is_refused_in_one_line() -> None:
