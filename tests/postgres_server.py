@@ -152,7 +152,7 @@ class PostgresServer:
         """Return when the server takes connections."""
         done = self._run("pg_ctl", "-w", "-t", "60", "-l", str(self.log), "-o", f"-p {self.port}", "start")
         if done.returncode:
-            log = self.log.read_text() if self.log.exists() else ""
+            log = self.log.read_text(encoding="utf-8") if self.log.exists() else ""
             raise AssertionError(f"PostgreSQL did not start\n{done.stdout}{done.stderr}{log}")
 
     def stop(self, mode: str = "fast") -> None:
@@ -163,8 +163,8 @@ class PostgresServer:
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Stop all its processes as they are: connections stay open, and nobody answers."""
-        main = int((self._data / "postmaster.pid").read_text().split()[0])
-        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        main = int((self._data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+        children = Path(f"/proc/{main}/task/{main}/children").read_text(encoding="utf-8").split()
         processes = [main, *map(int, children)]
         for process in processes:
             os.kill(process, signal.SIGSTOP)

@@ -49,7 +49,7 @@ def is_corrected(what: str) -> bool:
 def entries(diary: str | Path) -> list[dict[str, Any]]:
     """Return what a process wrote down of what was acknowledged; a line without end was not written."""
     try:
-        lines = Path(diary).read_text().split("\n")[:-1]
+        lines = Path(diary).read_text(encoding="utf-8").split("\n")[:-1]
     except FileNotFoundError:
         return []
     return [json.loads(line) for line in lines]
@@ -142,7 +142,9 @@ class Nursery:
         """
         os.kill(process, signal.SIGKILL)
         ended = self.wait(process)
-        assert ended == -signal.SIGKILL, f"ended with {ended} before it was killed\n{self.complaints.read_text()}"
+        assert ended == -signal.SIGKILL, (
+            f"ended with {ended} before it was killed\n{self.complaints.read_text(encoding='utf-8')}"
+        )
 
     def wait(self, process: int) -> int:
         """Return the exit status of a process when it has ended, minus the signal if one ended it."""
@@ -155,7 +157,7 @@ class Nursery:
         self._process.stdin.write(f"{json.dumps(request)}\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
-        assert answer, f"the nursery has ended\n{self.complaints.read_text()}"
+        assert answer, f"the nursery has ended\n{self.complaints.read_text(encoding='utf-8')}"
         return int(answer)
 
     def __enter__(self) -> Nursery:

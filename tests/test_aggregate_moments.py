@@ -393,7 +393,7 @@ def test_saved_and_loaded_it_goes_on_bit_for_bit(n: int, tmp_path: Path) -> None
 def test_damaged_foreign_and_newer_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "moments.json"
     cb.AggregateMoments(2).save(path)
-    document = json.loads(path.read_text())
+    document = json.loads(path.read_text(encoding="utf-8"))
     changes = {
         "format": ("covbandit-learner", "lacks format"),
         "version": (99, "upgrade"),

@@ -206,7 +206,7 @@ def test_a_refused_tell_changes_nothing(weights: Any, outcome: Any, message: str
     with pytest.raises(InvalidInput, match=message):
         a.tell(weights, outcome)
     a.save(tmp_path / "after")
-    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
+    assert (tmp_path / "before").read_text(encoding="utf-8") == (tmp_path / "after").read_text(encoding="utf-8")
 
 
 # The chosen options only ----------------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ def test_a_refused_tell_of_the_chosen_changes_nothing(weights: Any, outcome: Any
     with pytest.raises(InvalidInput, match=message):
         a.tell(weights, outcome)
     a.save(tmp_path / "after")
-    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
+    assert (tmp_path / "before").read_text(encoding="utf-8") == (tmp_path / "after").read_text(encoding="utf-8")
     assert a.ask() == proposal
 
 
@@ -390,7 +390,7 @@ def test_a_refused_tell_of_a_total_changes_nothing(weights: Any, outcome: Any, m
     with pytest.raises(InvalidInput, match=message):
         a.tell(weights, outcome)
     a.save(tmp_path / "after")
-    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
+    assert (tmp_path / "before").read_text(encoding="utf-8") == (tmp_path / "after").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("total", [1, np.float64(1.0), np.array(1.0), True])

@@ -125,7 +125,7 @@ def test_tests_that_press_ctrl_c_pass_in_the_background() -> None:
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_tests_write_letters_beyond_ascii_in_an_encoding_that_has_them() -> None:
+def test_tests_read_and_write_letters_beyond_ascii_in_an_encoding_that_has_them() -> None:
     """That of the machine may lack them."""
     unnamed = [
         f"{file.name}:{call.lineno}"
@@ -133,8 +133,10 @@ def test_tests_write_letters_beyond_ascii_in_an_encoding_that_has_them() -> None
         for call in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
-        and call.func.attr == "write_text"
-        and not ast.unparse(call).isascii()
+        and (
+            (call.func.attr == "read_text" and not call.args)
+            or (call.func.attr == "write_text" and not ast.unparse(call).isascii())
+        )
         and not any(argument.arg == "encoding" for argument in call.keywords)
     ]
     assert unnamed == []

@@ -100,7 +100,7 @@ def test_a_part_that_hangs_or_dies_is_told_and_fails_the_run(
     assert "other <= 3 4 missed (indicative)" in rows
     assert "hangs a result - FAILED: timed out: not finished after 0.2 s" in rows
     assert rows[-1] == "FAILED: hangs, dies. What these parts measure is unknown."
-    assert set(json.loads((tmp_path / "out.json").read_text())["failures"]) == {"hangs", "dies"}
+    assert set(json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["failures"]) == {"hangs", "dies"}
 
 
 def _race() -> Section:
@@ -132,10 +132,10 @@ def test_a_process_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
     program = f"import os, time\nif os.fork() == 0: open({str(note)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
     with pytest.raises(RuntimeError, match=r"timed out: .* was not finished after 5 s"):
         processes.run_python(["-c", program], dict(os.environ), limit=5.0)
-    if note.exists() and note.read_text():  # on a very slow machine it has not come so far
-        status = Path(f"/proc/{note.read_text()}/stat")
+    if note.exists() and note.read_text(encoding="utf-8"):  # on a very slow machine it has not come so far
+        status = Path(f"/proc/{note.read_text(encoding='utf-8')}/stat")
         deadline = time.monotonic() + 60
-        while status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":
+        while status.exists() and status.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z":
             assert time.monotonic() < deadline, "what it started is still running"
             time.sleep(0.05)
 

@@ -225,10 +225,10 @@ def test_one_changed_learner_leaves_the_kernels_of_others(tmp_path: Path) -> Non
 
     def changed(file: str) -> set[str]:
         path = package / file
-        kept = path.read_text()
-        path.write_text(kept + "\n")
+        kept = path.read_text(encoding="utf-8")
+        path.write_text(kept + "\n", encoding="utf-8")
         after = hashes()
-        path.write_text(kept)
+        path.write_text(kept, encoding="utf-8")
         assert after.keys() == before.keys()
         return {name.removeprefix("covbandit.") for name in before if after[name] != before[name]}
 

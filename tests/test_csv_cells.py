@@ -77,7 +77,7 @@ def test_exported_keys_and_options_come_back(tmp_path: Path) -> None:
         study.tell(asked.id, dict(zip(options, [0.1 * k, -0.1, 0.05], strict=True)))
     path = tmp_path / "rounds.csv"
     study.export(path)
-    rows = _cells(path.read_text())
+    rows = _cells(path.read_text(encoding="utf-8"))
     for row in rows[1:]:
         for cell in row:
             assert not cell.startswith(("=", "@", "+")), cell

@@ -56,7 +56,7 @@ def test_portfolio_follows_its_csv_file(tmp_path: Path) -> None:
     study = _study("portfolio", tmp_path / "portfolio.db")
     outside = [one for one in study.rounds() if one.source == "outside"]
     assert (len(outside), study.summary().told, study.summary().open) == (72, 82, 1)
-    assert len((tmp_path / "portfolio-rounds.csv").read_text().splitlines()) == 84
+    assert len((tmp_path / "portfolio-rounds.csv").read_text(encoding="utf-8").splitlines()) == 84
 
     with (tmp_path / "returns.csv").open("a") as file:  # a month later
         file.write("2026-11,1.10,-0.40,0.30,2.00,-1.20\n")

@@ -205,7 +205,7 @@ def test_hostile_estimators_are_refused(change: Callable[[dict[str, Any]], None]
     moments.update_many([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], [1.0, 2.0, 1.4])
     path = tmp_path / "moments.json"
     moments.save(path)
-    content = json.loads(path.read_text())["aggregate-moments"]
+    content = json.loads(path.read_text(encoding="utf-8"))["aggregate-moments"]
     change(content)
     write_document(path, "aggregate-moments", 1, content)
     with pytest.raises(StateFileError, match="does not fit AggregateMoments"):

@@ -128,7 +128,7 @@ def test_files_of_others_are_refused_and_left_alone(tmp_path: Path, monkeypatch:
     foreign.write_text("Dear reader")
     with pytest.raises(StateFileError, match=r"letter\.txt is not a journal"):
         _simulate(foreign)
-    assert foreign.read_text() == "Dear reader"
+    assert foreign.read_text(encoding="utf-8") == "Dear reader"
     with pytest.raises(StateFileError, match="cannot write"):
         _simulate(tmp_path / "missing" / "it.journal")
 

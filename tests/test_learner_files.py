@@ -27,13 +27,13 @@ def saved(tmp_path: Path) -> Path:
 
 
 def _edit(path: Path, **changes: object) -> None:
-    document = json.loads(path.read_text())
+    document = json.loads(path.read_text(encoding="utf-8"))
     document.update(changes)
     path.write_text(json.dumps(document))
 
 
 def test_the_file_is_plain_json_with_exact_floats(saved: Path) -> None:
-    document = json.loads(saved.read_text())
+    document = json.loads(saved.read_text(encoding="utf-8"))
     assert document["format"] == "covbandit-learner"
     assert document["version"] == 1
     assert document["learner"]["class"] == "MCEmpirical"
@@ -49,7 +49,7 @@ def test_the_file_is_plain_json_with_exact_floats(saved: Path) -> None:
 
 @pytest.mark.parametrize("length", [0, 1, 100, -2])
 def test_truncated(saved: Path, length: int) -> None:
-    saved.write_text(saved.read_text()[:length])
+    saved.write_text(saved.read_text(encoding="utf-8")[:length])
     with pytest.raises(StateFileError, match="not complete JSON"):
         cb.load_learner(saved)
 
@@ -75,7 +75,7 @@ def test_newer(saved: Path) -> None:
 
 
 def test_damaged(saved: Path) -> None:
-    document = json.loads(saved.read_text())
+    document = json.loads(saved.read_text(encoding="utf-8"))
     document["learner"]["arrays"]["mean"][0] += 1e-9
     _edit(saved, learner=document["learner"])
     with pytest.raises(StateFileError, match="checksum"):
@@ -86,7 +86,7 @@ def _tamper(saved: Path, key: str, value: object) -> None:
     """Change the content and make the checksum fit."""
     from covbandit.documents import _checksum
 
-    content = json.loads(saved.read_text())["learner"]
+    content = json.loads(saved.read_text(encoding="utf-8"))["learner"]
     content[key] = value
     _edit(saved, learner=content, checksum=_checksum(content))
 
@@ -107,12 +107,12 @@ def test_content_that_does_not_fit(saved: Path) -> None:
 
 
 def test_a_failed_save_leaves_the_old_file(saved: Path) -> None:
-    before = saved.read_text()
+    before = saved.read_text(encoding="utf-8")
     learner = FollowTheLeader(n_options=2)
     learner.statistics["handle"] = object()
     with pytest.raises(CovbanditError, match="cannot save a object"):
         learner.save(saved)
-    assert saved.read_text() == before
+    assert saved.read_text(encoding="utf-8") == before
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
 
@@ -170,7 +170,7 @@ def test_semi_bandit_learners(learner: cb.Learner, rounds: int, tmp_path: Path) 
 def test_a_damaged_gamma_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "learner.json"
     cb.MCUCBGamma(n_options=3, risk_aversion=0.1, gamma=GAMMA).save(path)
-    config = json.loads(path.read_text())["learner"]["config"]
+    config = json.loads(path.read_text(encoding="utf-8"))["learner"]["config"]
     config["gamma"]["array"][0][1] = 0.5
     _tamper(path, "config", config)
     with pytest.raises(StateFileError, match=r"does not fit MCUCBGamma.*gamma is not symmetric"):

@@ -49,12 +49,12 @@ def test_one_panel(tmp_path: Path, command_line: Run) -> None:
     assert "fi-synthetic: done in" in told
     result = _result(tmp_path, "fi-synthetic")
     assert (result.horizon, len(result.replications), result.specification["seed"]) == (10_000, 6, 5)
-    claims = json.loads((tmp_path / "claims.json").read_text())
+    claims = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
     assert claims["command"] == "covbandit reproduce fi-synthetic --quick --replications 6 --seed 5"
     ratio = result.ratio("OGD", "MC-Empirical")
     better = next(claim for claim in claims["claims"] if claim["name"] == "better-than-ogd")
     assert better["cases"][0]["measured"] == ratio._asdict()
-    text = (tmp_path / "report.md").read_text()
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert f"{ratio.estimate:.4g} [{ratio.low:.4g}, {ratio.high:.4g}] | in the paper's figure | holds |" in text
     assert (tmp_path / "figures" / "overview.png").read_bytes()[:4] == b"\x89PNG"
     assert (tmp_path / "figures" / "overview.pdf").read_bytes()[:5] == b"%PDF-"
@@ -72,7 +72,7 @@ def test_the_terminal_tells_the_papers_figure_from_all_else(tmp_path: Path, comm
     head = shown.partition("Section")[0].split()  # the columns' names, each in as many lines as it needs
     assert {"in", "the", "paper's", "figure", "elsewhere"} <= set(head)
     row = next(line for line in shown.splitlines() if "MC-Empirical is superior to OGD" in line)
-    claims = json.loads((tmp_path / "claims.json").read_text())["claims"]
+    claims = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))["claims"]
     verdicts = next(claim for claim in claims if claim["name"] == "better-than-ogd")["verdicts"]
     assert set(verdicts) == {"in the paper's figure", "elsewhere"}
     assert len(row.split("OGD")[1].split("  ")) >= 2  # a verdict in each column
@@ -90,8 +90,8 @@ def test_the_users_own_file_of_funds(tmp_path: Path, command_line: Run) -> None:
     assert status == 0, told
     problem = _result(tmp_path / "out", "fi-etf").specification["problem"]
     assert problem["options"] == ["CCC", "AAA"]
-    assert "your funds" in (tmp_path / "out" / "report.html").read_text()
-    assert "--funds 'CCC, AAA'" in (tmp_path / "out" / "report.md").read_text()
+    assert "your funds" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "--funds 'CCC, AAA'" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

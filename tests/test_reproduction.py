@@ -406,7 +406,7 @@ def test_no_measurement_is_shown_twice(reproduced: tuple[Reproduction, dict[str,
         "ogd-ete-higher": {"mc-ete-best": 4},
         "linear-fb-worst": {"mc-ete-best": 4},
     }
-    stored = json.loads((reproduced[0].out / "claims.json").read_text())
+    stored = json.loads((reproduced[0].out / "claims.json").read_text(encoding="utf-8"))
     assert sum(case["shown_under"] != "" for claim in stored["claims"] for case in claim["cases"]) == 20
 
 
@@ -609,7 +609,7 @@ def test_claims_are_recomputed_from_the_results_files_alone(
 ) -> None:
     out = tmp_path / "copy"
     shutil.copytree(reproduced[0].out, out)
-    stored = json.loads((out / "claims.json").read_text())
+    stored = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     for claim in stored["claims"]:
         claim["verdict"] = "tampered with"
     (out / "claims.json").write_text(json.dumps(stored))
@@ -634,7 +634,7 @@ def test_results_of_an_earlier_version_are_judged(
     reproduced: tuple[Reproduction, dict[str, cb.SimulationResult]], tmp_path: Path
 ) -> None:
     """Without the sweep over d, the instances without risk and those who know the covariance."""
-    stored = json.loads((reproduced[0].out / "claims.json").read_text())
+    stored = json.loads((reproduced[0].out / "claims.json").read_text(encoding="utf-8"))
     stored["version"] = 1
     stored["results"] = {
         name: entry for name, entry in stored["results"].items() if not name.startswith(("dimension", "fi-no-risk"))

@@ -85,7 +85,7 @@ def is_well(process: Process) -> bool:
 
 def peak_memory(process: Process) -> int:
     """Return the most bytes that the process has had in memory."""
-    text = Path(f"/proc/{process.child.pid}/status").read_text()
+    text = Path(f"/proc/{process.child.pid}/status").read_text(encoding="utf-8")
     return 1024 * int(re.findall(r"VmHWM:\s+(\d+) kB", text)[0])
 
 

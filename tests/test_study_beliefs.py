@@ -192,7 +192,7 @@ def test_exports_hold_every_round_with_every_digit(store_url: str, tmp_path: Pat
     assert frame["id"] == [1, 2, 3, 4, 5]
     assert frame["weight[TLT]"][4] == open_round.weights["TLT"]
     study.export(tmp_path / "study.json")
-    whole = json.loads((tmp_path / "study.json").read_text())
+    whole = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
     assert [tell["kind"] for tell in whole["tells"]] == ["told"] * 4 + ["amended"]
     assert whole["tells"][1]["outcome"] == drawn[1].tolist()  # what was corrected stays
     assert StudySummary.from_dict(whole["study"]) == study.summary()

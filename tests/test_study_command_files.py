@@ -110,7 +110,7 @@ def test_an_export_is_filled_in_and_told_back(study: Run, make: Callable[..., cb
     made = make(rounds=2)
     made.tell(1, {"SPY": 0.1, "TLT": 0.2}, {"SPY": 0.5, "TLT": 0.5})
     study("export", "s", "--out", "e.csv")
-    lines = Path("e.csv").read_text().splitlines()
+    lines = Path("e.csv").read_text(encoding="utf-8").splitlines()
     cells = lines[2].split(",")
     for name, value in {"outcome[SPY]": "0.3", "outcome[TLT]": "-0.3", "played[SPY]": "1", "played[TLT]": "0"}.items():
         cells[lines[0].split(",").index(name)] = value
@@ -125,7 +125,7 @@ def test_an_export_is_filled_in_and_told_back(study: Run, make: Callable[..., cb
     assert other.summary().told == 2
     assert "2 of them were known already" in study("outside", "other", "--file", "e.csv")[2]
     # A row added above shifts the lines: only it is new. The same row twice is two rounds.
-    lines = Path("e.csv").read_text().splitlines()
+    lines = Path("e.csv").read_text(encoding="utf-8").splitlines()
     Path("e.csv").write_text("\n".join([lines[0], lines[2], *lines[1:]]))
     assert len(read(study("outside", "other", "--file", "e.csv", "--json"))) == 3
     assert other.summary().told == 3

@@ -113,7 +113,7 @@ def test_nothing_acknowledged_is_lost_or_counted_twice_when_processes_are_killed
             keyed=client.startswith("keyed"),
             steps=steps,
         )
-        assert nursery.wait(process) == 0, nursery.complaints.read_text()
+        assert nursery.wait(process) == 0, nursery.complaints.read_text(encoding="utf-8")
     acknowledged = {client: entries(diary) for client, diary in diaries.items()}
     assert_kept(study, acknowledged)
     study.close()
@@ -139,7 +139,7 @@ def test_eight_processes_share_a_study(quick_store_url: str, nursery: Nursery) -
     processes = [
         nursery.start("compete", store=store_url, study="shared", client=client, rounds=200) for client in clients
     ]
-    assert [nursery.wait(process) for process in processes] == [0] * 8, nursery.complaints.read_text()
+    assert [nursery.wait(process) for process in processes] == [0] * 8, nursery.complaints.read_text(encoding="utf-8")
 
     found = sorted(study.rounds(), key=lambda each: each.id)
     assert [each.id for each in found] == list(range(1, 1_601))
