@@ -19,7 +19,7 @@ _PROC = Path("/proc")
 def cpu_of_process(number: int) -> float:
     """Return the CPU seconds of a process so far, all threads, in steps of the system's clock (mostly 10 ms)."""
     try:
-        text = (_PROC / str(number) / "stat").read_text()
+        text = (_PROC / str(number) / "stat").read_text(encoding="utf-8")
     except OSError:
         return math.nan
     fields = text.rpartition(")")[2].split()
@@ -31,7 +31,7 @@ def cpu_of_processes(numbers: Iterable[int]) -> float:
     total = 0
     for number in numbers:
         try:
-            total += int((_PROC / str(number) / "schedstat").read_text().split()[0])
+            total += int((_PROC / str(number) / "schedstat").read_text(encoding="utf-8").split()[0])
         except OSError:
             continue
     return total / 1e9

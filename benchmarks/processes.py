@@ -77,7 +77,7 @@ def peak_memory() -> int:
     status = Path("/proc/self/status")
     if status.exists():
         # Linux carries ru_maxrss over from the process that started this one, the whole benchmark. VmHWM is our own.
-        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text(encoding="utf-8"))
         if found:
             return 1024 * int(found[1])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

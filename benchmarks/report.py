@@ -144,7 +144,7 @@ class Report:
             "checks": [check.to_dict() for check in self.checks],
             "failures": self.failures,
         }
-        path.write_text(json.dumps(report, indent=1) + "\n")
+        path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
         say(f"written to {path}")
 
 

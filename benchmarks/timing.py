@@ -222,7 +222,9 @@ def machine() -> dict[str, Any]:
     info = Path("/proc/cpuinfo")
     if info.exists():
         models = [
-            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+            line.split(":", 1)[1].strip()
+            for line in info.read_text(encoding="utf-8").splitlines()
+            if line.startswith("model name")
         ]
         model = models[0] if models else model
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None

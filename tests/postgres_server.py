@@ -109,7 +109,7 @@ class PostgresServer:
 
     def _initialize(self) -> None:
         password = self.folder / "password"
-        password.write_text(self._password)
+        password.write_text(self._password, encoding="utf-8")
         if self._identity:
             os.chown(password, self._identity["user"], self._identity["group"])
         password.chmod(0o600)

@@ -400,10 +400,10 @@ def test_damaged_foreign_and_newer_files_are_refused(tmp_path: Path) -> None:
         "checksum": ("0", "damaged"),
     }
     for key, (value, message) in changes.items():
-        path.write_text(json.dumps(document | {key: value}))
+        path.write_text(json.dumps(document | {key: value}), encoding="utf-8")
         with pytest.raises(StateFileError, match=message):
             cb.AggregateMoments.load(path)
-    path.write_text(json.dumps(document)[:100])
+    path.write_text(json.dumps(document)[:100], encoding="utf-8")
     with pytest.raises(StateFileError, match="truncated"):
         cb.AggregateMoments.load(path)
     path.write_bytes(b"\xff\xfe\x00")

@@ -440,7 +440,7 @@ def test_a_learner_without_names_is_refused(tmp_path: Path) -> None:
 def test_files_that_are_not_there_or_not_ours(tmp_path: Path) -> None:
     with pytest.raises(StateFileError, match="cannot read"):
         cb.Allocator.load(tmp_path / "nothing.json")
-    (tmp_path / "other.json").write_text("{}")
+    (tmp_path / "other.json").write_text("{}", encoding="utf-8")
     with pytest.raises(StateFileError, match="no learner saved by covbandit"):
         cb.Allocator.load(tmp_path / "other.json")
 

@@ -103,7 +103,7 @@ def test_what_killed_processes_left_behind_is_cleared_away(tmp_path: Path) -> No
     run_tasks([three], tmp_path)
     assert not torn.exists()
     assert not journal.exists()
-    journal.write_text("no journal")  # no reason to do without the results
+    journal.write_text("no journal", encoding="utf-8")  # no reason to do without the results
     assert len(run_tasks([three], tmp_path)["one"].replications) == 3
     journal.unlink()
     with Journal(journal, three.plan) as kept:  # more than was saved: it stays, to be continued
@@ -117,7 +117,7 @@ def test_what_killed_processes_left_behind_is_cleared_away(tmp_path: Path) -> No
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="two simulations are called 'one'"):
         run_tasks([_task(), _task()], tmp_path)
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StateFileError, match=r"cannot write to .*file"):
         run_tasks([_task()], tmp_path / "file")
 

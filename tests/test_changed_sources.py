@@ -103,10 +103,12 @@ def _write(folder: Path, rate: float) -> None:
         own.parent.mkdir(exist_ok=True, parents=True)
         code = LEARNER.format(imports=imports, weight=weight)
         if not own.exists():
-            own.write_text(code)
+            own.write_text(code, encoding="utf-8")
         there = folder / f"{module.replace('.', '/')}.py"
-        there.write_text(f"RATE = {rate}\n" if module.startswith("settings") else HELPER.format(rate=rate))
-    (folder / "factory_helper.py").write_text(HELPER.format(rate=rate))
+        there.write_text(
+            f"RATE = {rate}\n" if module.startswith("settings") else HELPER.format(rate=rate), encoding="utf-8"
+        )
+    (folder / "factory_helper.py").write_text(HELPER.format(rate=rate), encoding="utf-8")
     for name, code in {
         "in_package/__init__": "",
         "near_helper": "from far_helper import tilt as far\nfrom covbandit.kernels.compilation import kernel\n\n\n"
@@ -121,7 +123,7 @@ def _write(folder: Path, rate: float) -> None:
         ),
     }.items():
         if not (folder / f"{name}.py").exists():
-            (folder / f"{name}.py").write_text(code)
+            (folder / f"{name}.py").write_text(code, encoding="utf-8")
 
 
 ASK = """
@@ -300,7 +302,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
         for name, content in files.items():
             path = tmp_path / f"{name.replace('.', '/')}.py"
             path.parent.mkdir(exist_ok=True)
-            path.write_text(textwrap.dedent(content))
+            path.write_text(textwrap.dedent(content), encoding="utf-8")
             written.update({name.removesuffix(".__init__"), name.partition(".")[0]})
         forget()
         return importlib.import_module(wanted)
@@ -347,7 +349,7 @@ def test_results_stay_when_nothing_that_matters_changes(own: Callable[..., Any],
     # An edit that this process has not loaded says nothing about the code that runs in it.
     learner = own("mine", **files).Stubborn(n_options=5)
     assert _plan(learner).fingerprint() == before
-    (tmp_path / "helper.py").write_text(HOLDS.format(option=2))
+    (tmp_path / "helper.py").write_text(HOLDS.format(option=2), encoding="utf-8")
     assert _plan(learner).fingerprint() == before
 
 
@@ -361,11 +363,11 @@ def test_installed_packages_are_left_out_unless_they_define_the_class(
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def sources(option: int) -> list[str]:
-        (place / "installed_one" / "__init__.py").write_text("")
-        (place / "installed_one" / "helper.py").write_text(HOLDS.format(option=option))
+        (place / "installed_one" / "__init__.py").write_text("", encoding="utf-8")
+        (place / "installed_one" / "helper.py").write_text(HOLDS.format(option=option), encoding="utf-8")
         learner = PLAIN.format(imports="from installed_one.helper import option", inside="pass", option="option()")
-        (place / "installed_one" / "learner.py").write_text(learner)
-        (tmp_path / "user_of_installed.py").write_text(learner)
+        (place / "installed_one" / "learner.py").write_text(learner, encoding="utf-8")
+        (tmp_path / "user_of_installed.py").write_text(learner, encoding="utf-8")
         for name in ("installed_one", "installed_one.helper", "installed_one.learner", "user_of_installed"):
             sys.modules.pop(name, None)
         importlib.invalidate_caches()

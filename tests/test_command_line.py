@@ -121,7 +121,7 @@ def test_a_killed_command_leaves_no_compiling_process_behind(how: signal.Signals
 def test_nothing_writable_still_works(tmp_path: Path) -> None:
     """Without a cache kernels are compiled in memory."""
     blocked = tmp_path / "file"
-    blocked.write_text("")
+    blocked.write_text("", encoding="utf-8")
     environment = {
         **os.environ,
         "NUMBA_CACHE_DIR": str(blocked / "x"),

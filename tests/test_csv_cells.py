@@ -90,5 +90,5 @@ def test_exported_keys_and_options_come_back(tmp_path: Path) -> None:
 
 def test_headings_of_returns_are_unmarked(tmp_path: Path) -> None:
     path = tmp_path / "returns.csv"
-    path.write_text("date,'=A,'B'\n2024-01,0.1,0.2\n2024-02,0.2,-0.1\n")
+    path.write_text("date,'=A,'B'\n2024-01,0.1,0.2\n2024-02,0.2,-0.1\n", encoding="utf-8")
     assert cb.data.read_returns(path, kind="returns").options == ("=A", "'B'")

@@ -108,14 +108,14 @@ def test_portfolio_takes_other_files_of_funds(tmp_path: Path) -> None:
 
 def test_portfolio_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
     rows = "".join(f"2024-01-{day:02},{day % 3 - 1},{day % 5 - 2}\n" for day in range(1, 20))
-    (tmp_path / "daily.csv").write_text(f"date,A,B\n{rows}")
+    (tmp_path / "daily.csv").write_text(f"date,A,B\n{rows}", encoding="utf-8")
     assert "one line a month is needed" in _fails("portfolio", tmp_path, "--csv", "daily.csv", "--store", "a.db")
-    (tmp_path / "text.csv").write_text("month,A\n2024-01,x\n")
+    (tmp_path / "text.csv").write_text("month,A\n2024-01,x\n", encoding="utf-8")
     assert "'x' is not a finite number" in _fails("portfolio", tmp_path, "--csv", "text.csv", "--store", "a.db")
-    (tmp_path / "short.csv").write_text("month,A,B\n2026-01,1,2\n2026-02,2,-1\n2026-03,-1,1\n")
+    (tmp_path / "short.csv").write_text("month,A,B\n2026-01,1,2\n2026-02,2,-1\n2026-03,-1,1\n", encoding="utf-8")
     assert "too little history" in _fails("portfolio", tmp_path, "--csv", "short.csv", "--store", "a.db")
     _run("portfolio", tmp_path, "--store", "b.db")
-    (tmp_path / "else.csv").write_text("month,A,B\n2025-01,1,2\n2025-02,2,-1\n2025-03,-1,1\n")
+    (tmp_path / "else.csv").write_text("month,A,B\n2025-01,1,2\n2025-02,2,-1\n2025-03,-1,1\n", encoding="utf-8")
     assert "is of other funds than else.csv" in _fails("portfolio", tmp_path, "--csv", "else.csv", "--store", "b.db")
     said = _fails("portfolio", tmp_path, "--store", "c.db", "--volatility", "99")
     assert "volatility 99 is above" in said

@@ -162,7 +162,7 @@ def test_documents_that_are_none_are_refused(kind: str, tmp_path: Path) -> None:
         (f'{{"format": "covbandit-{kind}", "version": -1, "{kind}": {{}}}}', "format version -1"),
         (f'{{"format": "covbandit-{kind}", "version": true, "{kind}": {{}}}}', "format version True"),
     ):
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         with pytest.raises(StateFileError, match=message):
             load(path)
     with pytest.raises(StateFileError, match=r"cannot read 'nul\\x00.json'"):
@@ -451,14 +451,14 @@ def test_tables_that_unpack_to_much_are_refused_in_little_memory(tmp_path: Path)
 def test_a_table_with_more_columns_than_are_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     names = [f"o{k}" for k in range(200_000)]
-    path.write_text("\n".join([",".join(names), *[",".join(["1"] * 200_000)] * 3]))
+    path.write_text("\n".join([",".join(names), *[",".join(["1"] * 200_000)] * 3]), encoding="utf-8")
     with pytest.raises(InvalidInput, match=rf"wide.csv has 200,000 columns; at most {MOST_COLUMNS:,} are read"):
         cb.data.read_returns(path, kind="returns")
     wide = pa.table({name: [1.0] for name in names[: MOST_COLUMNS + 1]})
     pq.write_table(wide, tmp_path / "wide.parquet")
     with pytest.raises(InvalidInput, match=r"wide.parquet has 32,769 columns"):
         cb.data.read_returns(tmp_path / "wide.parquet", kind="returns")
-    path.write_text("\n".join([",".join(names[:20_000]), *[",".join(["1"] * 20_000)] * 3]))
+    path.write_text("\n".join([",".join(names[:20_000]), *[",".join(["1"] * 20_000)] * 3]), encoding="utf-8")
     with pytest.raises(InvalidInput, match="n_options must be at most 10,000, got 20,000"):
         cb.data.read_returns(path, kind="returns")
     picked = cb.data.read_returns(_wide(tmp_path), kind="returns", options=["o5", "o7"])  # a few of many are fine
@@ -468,7 +468,7 @@ def test_a_table_with_more_columns_than_are_read_is_refused(tmp_path: Path) -> N
 def _wide(folder: Path) -> Path:
     path = folder / "many.csv"
     rows = [[f"o{k}" for k in range(20_000)], *([f"{(k + r) % 3 / 10}" for k in range(20_000)] for r in range(3))]
-    path.write_text("\n".join(",".join(row) for row in rows))
+    path.write_text("\n".join(",".join(row) for row in rows), encoding="utf-8")
     return path
 
 
@@ -530,7 +530,7 @@ def test_damaged_parquet_is_refused_at_every_byte(tmp_path: Path) -> None:
 def test_hostile_files_of_rounds_are_refused(name: str, text: str, message: str, tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/studies.db"
     cb.Study.create("s", ["A", "B"], cb.allocator(["A", "B"], risk_aversion=1.0), outcome="per_unit", store=store)
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_text(text, encoding="utf-8")
     done = covbandit("study", "outside", "s", "--file", str(tmp_path / name), "--store", store)
     assert done.returncode != 0
     assert message in " ".join(done.stderr.split())
@@ -552,7 +552,7 @@ def test_hostile_files_of_rounds_are_refused(name: str, text: str, message: str,
 )
 def test_specifications_nested_too_deep_are_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "deep.toml"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidInput, match="nested too deep"):
         specification.load(path)
 

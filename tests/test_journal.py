@@ -125,7 +125,7 @@ def test_files_of_others_are_refused_and_left_alone(tmp_path: Path, monkeypatch:
     assert journal.read_bytes() == content
     monkeypatch.undo()
     foreign = tmp_path / "letter.txt"
-    foreign.write_text("Dear reader")
+    foreign.write_text("Dear reader", encoding="utf-8")
     with pytest.raises(StateFileError, match=r"letter\.txt is not a journal"):
         _simulate(foreign)
     assert foreign.read_text(encoding="utf-8") == "Dear reader"
@@ -183,7 +183,7 @@ def test_a_learner_of_the_users_own_that_changed_is_played_again(
     monkeypatch.syspath_prepend(tmp_path)
     regrets = []
     for option in (0, 1):
-        (tmp_path / "own_learner.py").write_text(OWN.format(option=option))
+        (tmp_path / "own_learner.py").write_text(OWN.format(option=option), encoding="utf-8")
         sys.modules.pop("own_learner", None)
         importlib.invalidate_caches()
         learner = importlib.import_module("own_learner").Stubborn(n_options=5)

@@ -29,7 +29,7 @@ def saved(tmp_path: Path) -> Path:
 def _edit(path: Path, **changes: object) -> None:
     document = json.loads(path.read_text(encoding="utf-8"))
     document.update(changes)
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document), encoding="utf-8")
 
 
 def test_the_file_is_plain_json_with_exact_floats(saved: Path) -> None:
@@ -49,13 +49,13 @@ def test_the_file_is_plain_json_with_exact_floats(saved: Path) -> None:
 
 @pytest.mark.parametrize("length", [0, 1, 100, -2])
 def test_truncated(saved: Path, length: int) -> None:
-    saved.write_text(saved.read_text(encoding="utf-8")[:length])
+    saved.write_text(saved.read_text(encoding="utf-8")[:length], encoding="utf-8")
     with pytest.raises(StateFileError, match="not complete JSON"):
         cb.load_learner(saved)
 
 
 def test_foreign(saved: Path) -> None:
-    saved.write_text("[1, 2]")
+    saved.write_text("[1, 2]", encoding="utf-8")
     with pytest.raises(StateFileError, match="no learner saved by covbandit"):
         cb.load_learner(saved)
     saved.write_bytes(b"\xff\xfe\x00binary")

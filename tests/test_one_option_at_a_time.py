@@ -132,7 +132,8 @@ def test_a_simulation_from_a_file_says_it_once_in_a_line(
 ) -> None:
     (tmp_path / "my.toml").write_text(
         "horizon = 20\nreplications = 2\n[problem]\npreset = 'synthetic'\nmin_weight = 0.6\n"
-        "risk_aversion = [0.1, 1.0]\n[[learners]]\nclass = 'PairUCB'\n"
+        "risk_aversion = [0.1, 1.0]\n[[learners]]\nclass = 'PairUCB'\n",
+        encoding="utf-8",
     )
     status, shown, told = command_line("simulate", "my.toml", *arguments)
     assert status == 0

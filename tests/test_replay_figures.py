@@ -107,7 +107,7 @@ def test_labels_of_one_picture_stand_apart(labels: list[str]) -> None:
 def test_labels_of_small_pictures_stand_apart(kind: str, panels: int, tmp_path: Path) -> None:
     history = _history(LABELS[kind])
     rows = [f"{label},{values[0]},{values[1]}\n" for label, values in zip(history.index, history.values, strict=True)]
-    (tmp_path / "history.csv").write_text("period,a,b\n" + "".join(rows))
+    (tmp_path / "history.csv").write_text("period,a,b\n" + "".join(rows), encoding="utf-8")
     text = SPECIFICATION.format(swept=", ".join(str(0.5 * (k + 1)) for k in range(panels)))
     figure = loads(text, "small", tmp_path).run(tmp_path / "results").plot()
     assert len(figure.axes) == panels

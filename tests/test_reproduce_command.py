@@ -84,7 +84,7 @@ def test_the_users_own_file_of_funds(tmp_path: Path, command_line: Run) -> None:
     rng = np.random.default_rng(3)
     rows = [[name, *(f"{x:.2f}" for x in rng.normal(8, 12, 10))] for name in ("AAA", "BBB", "CCC")]
     file = tmp_path / "ETFs.csv"
-    file.write_text("\n".join(",".join(row) for row in [header, *rows]) + "\n")
+    file.write_text("\n".join(",".join(row) for row in [header, *rows]) + "\n", encoding="utf-8")
     arguments = ["reproduce", "fi-etf", "--horizon", "100", "--replications", "3", "--out", str(tmp_path / "out")]
     status, _, told = command_line(*arguments, "--etf-file", str(file), "--funds", "CCC, AAA")
     assert status == 0, told
@@ -163,7 +163,7 @@ def test_ctrl_c_while_figures_are_drawn_is_told_in_one_line(tmp_path: Path) -> N
 
 
 def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path, command_line: Run) -> None:
-    (tmp_path / "figures").write_text("a file")
+    (tmp_path / "figures").write_text("a file", encoding="utf-8")
     arguments = ["reproduce", "fi-synthetic", "--horizon", "100", "--replications", "3", "--out", str(tmp_path)]
     status, _, told = command_line(*arguments)
     assert status == 2

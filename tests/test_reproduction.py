@@ -612,7 +612,7 @@ def test_claims_are_recomputed_from_the_results_files_alone(
     stored = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     for claim in stored["claims"]:
         claim["verdict"] = "tampered with"
-    (out / "claims.json").write_text(json.dumps(stored))
+    (out / "claims.json").write_text(json.dumps(stored), encoding="utf-8")
     again = claims_of(out)
     assert [claim.to_dict() for claim in again] == [
         claim.to_dict() for claim in judge(reproduced[0].experiments, reproduced[1])
@@ -650,7 +650,7 @@ def test_results_of_an_earlier_version_are_judged(
             weights=result.weights[kept],
             specification=result.specification | {"learners": learners},
         ).save(tmp_path / entry["file"])
-    (tmp_path / "claims.json").write_text(json.dumps(stored))
+    (tmp_path / "claims.json").write_text(json.dumps(stored), encoding="utf-8")
     again = {claim.name: claim for claim in claims_of(tmp_path)}
     assert len(again) == 30 - 4
     now = {claim.name: claim for claim in judge(reproduced[0].experiments, reproduced[1])}

@@ -30,7 +30,7 @@ class = "MCEmpirical"
 
 
 def _spec(folder: Path, horizon: int = 60, replications: int = 3) -> str:
-    (folder / "my.toml").write_text(SPEC.format(horizon=horizon, replications=replications))
+    (folder / "my.toml").write_text(SPEC.format(horizon=horizon, replications=replications), encoding="utf-8")
     return "my.toml"
 
 
@@ -62,7 +62,9 @@ def test_the_example_is_printed_checked_and_run(tmp_path: Path, command_line: Ru
 
 
 def test_mistakes_are_told_and_nothing_runs(tmp_path: Path, command_line: Run) -> None:
-    (tmp_path / "my.toml").write_text(SPEC.format(horizon=0, replications="'x'").replace("synthetic", "sintetic"))
+    (tmp_path / "my.toml").write_text(
+        SPEC.format(horizon=0, replications="'x'").replace("synthetic", "sintetic"), encoding="utf-8"
+    )
     status, _, told = command_line("simulate", "my.toml")
     assert status == 2
     assert told.splitlines() == [
@@ -133,7 +135,8 @@ def test_bounds_of_each_problem_and_of_presets(tmp_path: Path, command_line: Run
     assert re.findall(r"after 1,000 rounds, with constant 1 +(\S+)", preset) == [as_text(bound) for bound in bounds]
     (tmp_path / "hard.toml").write_text(
         'horizon = 400\n[problem]\npreset = "semi_bandit_lower_bound"\nn_options = 8\nmin_weight = 0.25\n'
-        '[[learners]]\nclass = "PairUCB"\n'
+        '[[learners]]\nclass = "PairUCB"\n',
+        encoding="utf-8",
     )
     assert "what every learner pays on average" in command_line("bounds", "hard.toml")[1]
 
@@ -141,7 +144,8 @@ def test_bounds_of_each_problem_and_of_presets(tmp_path: Path, command_line: Run
 def test_the_floor_of_hard_instances_is_that_of_the_rounds_asked_for(tmp_path: Path, command_line: Run) -> None:
     (tmp_path / "hard.toml").write_text(
         'horizon = 400\n[problem]\npreset = "semi_bandit_lower_bound"\nn_options = 8\nmin_weight = 0.25\n'
-        'horizon = 400\n[[learners]]\nclass = "PairUCB"\n'
+        'horizon = 400\n[[learners]]\nclass = "PairUCB"\n',
+        encoding="utf-8",
     )
     for arguments, rounds in (([], 400), (["--horizon", "5000"], 5000)):
         shown = command_line("bounds", "hard.toml", *arguments)[1]
@@ -155,7 +159,7 @@ def test_names_are_printed_as_they_are_written(tmp_path: Path, command_line: Run
     two_options = "mean = [0.1, 0.2]\ncovariance = [[1, 0], [0, 1]]\nrisk_aversion = 1"
     text = text.replace("risk_aversion = [0.1, 1.0]", two_options)
     text += 'name = "[paper] FW [/] :smile:"\n'
-    (tmp_path / "my.toml").write_text(text)
+    (tmp_path / "my.toml").write_text(text, encoding="utf-8")
     status, shown, told = command_line("simulate", "my.toml")
     assert status == 0, told
     assert re.search(r"^ *\[/a\] +\[paper\] FW \[/\] :smile: ", shown, flags=re.MULTILINE), shown

@@ -203,8 +203,8 @@ def test_the_good_one_is_good() -> None:
     ],
 )
 def test_each_kind_of_mistake(change: tuple[str, str], line: int, told: str, tmp_path: Path) -> None:
-    (tmp_path / "it.csv").write_text("A,B\n0.1,0.2\n0.3,x\n0.2,0.1\n")
-    (tmp_path / "fine.csv").write_text("A,B\n0.1,0.2\n0.3,0.1\n")
+    (tmp_path / "it.csv").write_text("A,B\n0.1,0.2\n0.3,x\n0.2,0.1\n", encoding="utf-8")
+    (tmp_path / "fine.csv").write_text("A,B\n0.1,0.2\n0.3,0.1\n", encoding="utf-8")
     text = _changed(change)
     (mistake,) = _mistakes(text, tmp_path)
     assert mistake.startswith(f"spec.toml, line {line}: ")
@@ -345,7 +345,8 @@ def test_a_horizon_that_contradicts_the_instance_is_a_mistake_and_an_override_wi
 
 def test_a_history_in_a_specification_says_how_it_is_meant(tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text(
-        "date;A;B\n01/02/2024;1,234;1,500\n02/02/2024;1,250;1,490\n03/02/2024;1,240;1,510\n04/02/2024;1,260;1,500\n"
+        "date;A;B\n01/02/2024;1,234;1,500\n02/02/2024;1,250;1,490\n03/02/2024;1,240;1,510\n04/02/2024;1,260;1,500\n",
+        encoding="utf-8",
     )
     text = (
         'horizon = 10\nreplications = 2\n[problem]\nfile = "prices.csv"\nkind = "prices"\nrisk_aversion = 1.0\n{}'
@@ -353,8 +354,8 @@ def test_a_history_in_a_specification_says_how_it_is_meant(tmp_path: Path) -> No
     )
     for more, message in (("", "decimal="), ('decimal = "."\n', "dates="), ('decimal = "."\ndates = "us"\n', "dates")):
         path = tmp_path / "s.toml"
-        path.write_text(text.format(more))
+        path.write_text(text.format(more), encoding="utf-8")
         with pytest.raises(InvalidSpecification, match=message):
             load(path)
-    path.write_text(text.format('decimal = "."\ndates = "day-first"\ncheck = false\n'))
+    path.write_text(text.format('decimal = "."\ndates = "day-first"\ncheck = false\n'), encoding="utf-8")
     assert load(path)

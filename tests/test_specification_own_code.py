@@ -27,7 +27,7 @@ def _mistakes(text: str) -> list[str]:
 
 def _own(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str) -> None:
     """Write a module of one's own into a folder, and work there."""
-    (folder / f"{name}.py").write_text(code)
+    (folder / f"{name}.py").write_text(code, encoding="utf-8")
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(folder))
 

@@ -234,9 +234,9 @@ def test_a_data_file_is_found_beside_the_specification(tmp_path: Path) -> None:
         "date,A,B",
         *(f"2024-{k // 28 + 1:02}-{k % 28 + 1:02},{a},{b}" for k, (a, b) in enumerate(prices.tolist())),
     ]
-    (tmp_path / "prices.csv").write_text("\n".join(lines))
+    (tmp_path / "prices.csv").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "boot.toml").write_text(
-        "horizon = 40\nreplications = 3\n" + FILE + 'class = "Bootstrap"\nblock = 5.0\n'
+        "horizon = 40\nreplications = 3\n" + FILE + 'class = "Bootstrap"\nblock = 5.0\n', encoding="utf-8"
     )
     sweep = load(tmp_path / "boot.toml").run(tmp_path / "boot")
     history = cb.data.read_returns(tmp_path / "prices.csv", kind="prices", unit="percent")
@@ -248,7 +248,7 @@ def test_a_data_file_is_found_beside_the_specification(tmp_path: Path) -> None:
         environment=cb.environments.Bootstrap(history, 5.0),
     )
     assert np.array_equal(sweep.results[1].regret, direct.regret)
-    (tmp_path / "replay.toml").write_text(FILE + 'class = "Replay"\n')
+    (tmp_path / "replay.toml").write_text(FILE + 'class = "Replay"\n', encoding="utf-8")
     spec = load(tmp_path / "replay.toml")
     assert spec.notes == ()
     replay = spec.run(tmp_path / "replay")
@@ -257,7 +257,7 @@ def test_a_data_file_is_found_beside_the_specification(tmp_path: Path) -> None:
     assert len(replay.table().rows) == 4  # of each, the learner and the best constant weights
     files, _ = replay.write(tmp_path)
     assert all(file.stat().st_size for file in files)
-    (tmp_path / "prices.csv").write_text("\n".join([*lines, "2030-01-01,,1"]))
+    (tmp_path / "prices.csv").write_text("\n".join([*lines, "2030-01-01,,1"]), encoding="utf-8")
     (note,) = load(tmp_path / "replay.toml").notes
     assert note.startswith("1 of 30 rounds dropped, because a value is missing")
 
@@ -288,7 +288,7 @@ def make(spread=0.1):
 def test_classes_of_ones_own_are_imported_from_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "my_own_things.py").write_text(OWN)
+    (tmp_path / "my_own_things.py").write_text(OWN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
     spec = loads(
@@ -440,7 +440,7 @@ class Short(cb.environments.Gaussian):
 def test_simulations_of_different_lengths_report_their_own_last_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "short_of_rounds.py").write_text(SHORT)
+    (tmp_path / "short_of_rounds.py").write_text(SHORT, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     sweep = loads(
@@ -465,8 +465,8 @@ def test_simulations_of_different_lengths_report_their_own_last_round(
 
 
 def test_replayed_files_of_different_lengths_are_titled_one_by_one(tmp_path: Path) -> None:
-    (tmp_path / "two.csv").write_text("date,A,B\n2020,0.1,0.2\n2021,0.3,0.1\n")
-    (tmp_path / "three.csv").write_text("date,A,B\n2017,0.1,0.2\n2018,0.3,0.1\n2019,0.2,0.2\n")
+    (tmp_path / "two.csv").write_text("date,A,B\n2020,0.1,0.2\n2021,0.3,0.1\n", encoding="utf-8")
+    (tmp_path / "three.csv").write_text("date,A,B\n2017,0.1,0.2\n2018,0.3,0.1\n2019,0.2,0.2\n", encoding="utf-8")
     text = FILE.replace('"prices.csv"', '["two.csv", "three.csv"]').replace('"prices"', '"returns"')
     text = text.replace("[0.1, 1.0]", "0.1") + 'class = "Replay"\n'
     sweep = loads(text, folder=tmp_path).run(tmp_path / "results")

@@ -157,7 +157,7 @@ def test_misuse_is_an_object_for_programs(study: Run) -> None:
 
 def test_a_store_that_cannot_be_used(study: Run, tmp_path: Path) -> None:
     """Whether trying again may help is told."""
-    (tmp_path / "junk.db").write_text("no database at all, but long enough to look like one" * 99)
+    (tmp_path / "junk.db").write_text("no database at all, but long enough to look like one" * 99, encoding="utf-8")
     status, _, told = study("list", "--store", "junk.db")
     assert status == 5
     assert "is no SQLite database" in told

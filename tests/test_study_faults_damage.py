@@ -92,7 +92,7 @@ def test_truncated_stores_are_refused(whole: bytes, tmp_path: Path) -> None:
 
 def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "store.db"
-    file.write_text("option,return\nSPY,0.1\n" * 100)
+    file.write_text("option,return\nSPY,0.1\n" * 100, encoding="utf-8")
     before = file.read_bytes()
     for call in (lambda: Study.open("damaged", file), lambda: played_study(file), lambda: list_studies(file)):
         with pytest.raises(StoreUnavailable, match="is no SQLite database; name another file") as caught:

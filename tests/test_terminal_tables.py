@@ -125,7 +125,7 @@ def test_no_word_or_number_is_broken(
 def test_long_names_of_learners_are_whole(
     columns: int, tmp_path: Path, command_line: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "my.toml").write_text(SPECIFICATION)
+    (tmp_path / "my.toml").write_text(SPECIFICATION, encoding="utf-8")
     for arguments in (["--check"], []):
         found = {}
         for width in (WIDE, columns):

@@ -78,7 +78,7 @@ def test_text_told_in_python_is_refused_in_the_same_words(tmp_path: Path) -> Non
 
 def test_cells_of_a_file_are_refused_in_the_same_words(tmp_path: Path) -> None:
     file = tmp_path / "told.csv"
-    file.write_text('round,outcome[a],outcome[b],played[a],played[b]\n1,"3,600",2,1,0\n')
+    file.write_text('round,outcome[a],outcome[b],played[a],played[b]\n1,"3,600",2,1,0\n', encoding="utf-8")
     with pytest.raises(
         InvalidInput, match=r"line 2, column 'outcome\[a\]'.*3600 if ',' separates thousands, 3\.600 if"
     ):
@@ -86,6 +86,6 @@ def test_cells_of_a_file_are_refused_in_the_same_words(tmp_path: Path) -> None:
     file.write_text('round,outcome[a],outcome[b],played[a],played[b]\n1,"€3,600",2,0.5,0.5\n', encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"line 2, column 'outcome\[a\]'.*which may mean 3600 or 3\.6; write"):
         read_entries(file, ["a", "b"], total=False, history=False)
-    file.write_text("round,outcome[a],outcome[b],played[a],played[b]\n1,3600,2,50%,50%\n")
+    file.write_text("round,outcome[a],outcome[b],played[a],played[b]\n1,3600,2,50%,50%\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"column 'played\[a\]': '50%' is not a finite number; write 0\.5 with"):
         read_entries(file, ["a", "b"], total=False, history=False)
