@@ -135,6 +135,63 @@ def test_hostile_learners_are_refused(case: str, tmp_path: Path) -> None:
         assert len(str(refused.value)) < 2000
 
 
+# What kernels use as places in arrays, or as numbers of observations: learner, statistic, value.
+_BELIEVED = [
+    ("LinearFB", "cursor", 1e9),
+    ("LinearFB", "cursor", -7.0),
+    ("LinearFB", "cursor", 1.0),
+    ("LinearFB", "begun", float("nan")),
+    ("LinearFB", "completed", -1e300),
+    ("LinearFB", "action_count", -5.0),
+    ("LinearFB", "action_count", 1e9),
+    ("LinearFB", "action_mean", float("inf")),
+    ("LinearFB", "weights", 3.0),
+    ("MCEmpirical", "reference", 1e9),
+    ("MCEmpirical", "reference", -3.0),
+    ("MCEmpirical", "reference", 0.5),
+    ("MCEmpirical", "scatter", float("nan")),
+    ("MCEmpirical", "last", 2.0),
+    ("ShrunkEmpirical", "reference", 1.0),
+    ("ShrunkEmpirical", "raw_mean", 1e308),
+    ("OGD", "iterate", 3.0),
+    ("OGD", "iterate", float("nan")),
+    ("PairUCB", "pair_count", -5.0),
+    ("PairUCB", "pair_count", 1e9),
+    ("PairUCB", "ready", 2.0),
+    ("PairUCB", "mean", float("nan")),
+    ("GradientTS", "rounds", -1.0),
+    ("GradientTS", "unit", 1e308),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), _BELIEVED)
+def test_learners_whose_kernels_would_believe_too_much_are_refused(
+    kind: str, name: str, value: float, tmp_path: Path
+) -> None:
+    """Such files ended the process, or gave weights that are none."""
+    arguments = {"LinearFB": {}, "PairUCB": {"risk_aversion": 1.0, "min_weight": 0.1}}
+    learner = getattr(cb, kind)(n_options=3, **arguments.get(kind, {"risk_aversion": 1.0}))
+    whole = np.full_like(learner._snapshot()[1][name], value).tolist()
+    path = _write_learner(tmp_path / "learner.json", _set("arrays", name, to=whole), learner)
+    with pytest.raises(StateFileError, match=name):
+        cb.load_learner(path)
+
+
+def test_statistics_of_pairs_are_all_there_and_none_is_negative(tmp_path: Path) -> None:
+    learner = _learner()
+    learner.tell_partly([0.5, 0.0, 0.5], [0.1, float("nan"), 0.2])
+    assert cb.load_learner(_write_learner(tmp_path / "good.json", lambda content: None, learner)).statistics
+    for change in (
+        lambda content: content["statistics"].pop("squares"),
+        _set("statistics", "pair_seen", "array", to=[[-1.0] * 3] * 3),
+        _set("statistics", "pair_count", "array", to=[[7.0] * 3] * 3),
+        _set("statistics", "pair_mean", "array", to=[[float("nan")] * 3] * 3),
+        _set("statistics", "other", to=1),
+    ):
+        with pytest.raises(StateFileError, match="does not fit MCEmpirical"):
+            cb.load_learner(_write_learner(tmp_path / "bad.json", change, learner))
+
+
 def test_learners_that_declare_much_are_refused_before_room_is_made(tmp_path: Path) -> None:
     for k, (learner, change) in enumerate(
         {

@@ -146,6 +146,11 @@ class Learner(ABC):
     def _check_in_use(self, in_use: F64) -> None:  # noqa: B027 (optional: most learners can do with any)
         """Raise if the learner cannot do with these options alone; nothing has changed then."""
 
+    def _check_saved(  # noqa: B027 (optional: what a learner in plain Python keeps is its own)
+        self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]
+    ) -> None:
+        """Raise if a learner like this cannot have learned this in so many rounds: kernels believe what they find."""
+
     def _adapt(self) -> None:  # noqa: B027 (optional: most learners keep nothing that depends on it)
         """Make anew all that was worked out for other options in use than now; the books have followed already."""
 

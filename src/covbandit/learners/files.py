@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from covbandit.errors import CovbanditError, StateFileError
 from covbandit.learners.remarks import said_before
 from covbandit.learners.state import SAVED_BOOKS
 from covbandit.sizes import MOST_ROUNDS, as_limited, as_n_options
+from covbandit.validation import LARGEST
 
 if TYPE_CHECKING:
     from covbandit.learners.base import Learner
@@ -25,6 +27,7 @@ VERSION = 1
 
 _DTYPE = re.compile(r"bool|u?int(?:8|16|32|64)|float(?:16|32|64)|[<>=|]?U(\d{1,9})")
 _MOST_LETTERS = 2**24
+_SUM = 1e-6  # how far from one saved weights may sum to
 _PAIRS = ("pair_count", "pair_seen", "pair_mean", "pair_scatter")
 
 
@@ -154,18 +157,50 @@ def restore_snapshot(learner: Learner, told: object, arrays: dict[str, Any], sta
     if not isinstance(statistics, dict):
         raise StateFileError(f"its statistics are a {type(statistics).__name__}")
     _require_shapes(type(learner), learner.config(), arrays)
-    count, active, last = (arrays[key] for key in SAVED_BOOKS)
+    count, active, _ = (arrays[key] for key in SAVED_BOOKS)
     if not (count >= 0).all() or not (count <= rounds * (1 + 1e-9)).all():
         raise StateFileError(f"it counts {count.max()} observations of an option in {rounds:,} rounds")
     if not np.isin(active, (0.0, 1.0)).all() or not active.any():
         raise StateFileError(f"options in use are marked {active.tolist()[:20]}, not by 0 and 1")
-    if not (np.isfinite(last).all() and (last >= 0).all()):
-        raise StateFileError(f"the last weights are {last.tolist()[:20]}")
+    require_weights(arrays, "last")
     d = learner.n_options
     for key, shape in {**dict.fromkeys(_PAIRS, (d, d)), "squares": (d,)}.items():
         if statistics and learner.compiled and key in statistics and np.shape(statistics[key]) != shape:
             raise StateFileError(f"its {key} have the shape {np.shape(statistics[key])}, where {shape} belongs")
+    learner._check_saved(rounds, arrays, statistics)
     learner._restore((rounds, arrays, statistics))
+
+
+def require_counts(saved: Mapping[str, Any], names: Iterable[str], most: float) -> None:
+    """Raise unless saved arrays hold numbers of observations, of which there are so many at most."""
+    for name in names:
+        array = np.asarray(saved[name], dtype=np.float64)
+        wrong = ~((array >= 0) & (array <= most * (1 + 1e-9)))
+        if wrong.any():
+            raise StateFileError(f"its {name} is {array[wrong][0]:g}, where numbers from 0 to {most:,} belong")
+
+
+def require_whole(saved: Mapping[str, Any], name: str, most: int) -> None:
+    """Raise unless a saved array holds whole numbers from 0 to `most`: kernels use them as places in arrays."""
+    array = np.asarray(saved[name], dtype=np.float64)
+    wrong = ~((array >= 0) & (array <= most) & (array == np.floor(array)))
+    if wrong.any():
+        raise StateFileError(f"its {name} is {array[wrong][0]:g}, where whole numbers from 0 to {most:,} belong")
+
+
+def require_finite(saved: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Raise unless saved arrays are finite and means no larger than rewards may be."""
+    for name in names:
+        array = np.asarray(saved[name], dtype=np.float64)
+        if not np.isfinite(array).all() or (name.endswith("mean") and (np.abs(array) > 2 * LARGEST).any()):
+            raise StateFileError(f"its {name} is beyond what rewards within ±{LARGEST:g} give")
+
+
+def require_weights(saved: Mapping[str, Any], name: str) -> None:
+    """Raise unless a saved array holds weights, or zeros: none yet."""
+    array = np.asarray(saved[name], dtype=np.float64)
+    if array.any() and not ((array >= 0).all() and abs(array.sum() - 1) <= _SUM):
+        raise StateFileError(f"its {name} is {array.tolist()[:20]}, where weights belong that sum to one")
 
 
 def _require_shapes(kind: type[Learner], config: dict[str, Any], arrays: dict[str, Any]) -> None:

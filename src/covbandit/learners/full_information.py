@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from covbandit.errors import StateFileError
 from covbandit.learners import partial_history
 from covbandit.learners.base import Learner
 from covbandit.learners.explanation import STANDARD_ERROR, Estimates
+from covbandit.learners.files import require_counts, require_finite
 from covbandit.learners.state import ACTIVE, CAP, COUNT
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
+
+# What is saved, by name.
+_MOMENTS = ("mean", "raw_mean", "scatter", "raw_scatter")
+_COUNTS = ("pair_count", "pair_seen", "squares")
+_PAIRS = ("pair_mean", "pair_scatter")
 
 
 class FullInformationLearner(Learner):
@@ -67,6 +74,14 @@ class FullInformationLearner(Learner):
         s.m[self._scatter][np.ix_(members, members)] = n * covariance
 
     # Inside ----------------------------------------------------------------------------------------------------------
+
+    def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
+        require_finite(arrays, [name for name in _MOMENTS if name in arrays])
+        if statistics:
+            if statistics.keys() != {*_COUNTS, *_PAIRS}:
+                raise StateFileError(f"its statistics are {', '.join(map(repr, statistics))[:200]}")
+            require_counts(statistics, _COUNTS, rounds)
+            require_finite(statistics, _PAIRS)
 
     def _members(self) -> I64:
         """Return the options that take part in the decision, none if the start weights are to be played."""

@@ -13,6 +13,7 @@ from covbandit.kernels.compilation import kernel, ready
 from covbandit.kernels.counter_random import stream, uniform
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.explanation import STANDARD_ERROR, Estimates
+from covbandit.learners.files import require_counts
 from covbandit.learners.gradient_belief import call_refresh, phased_in, play_sample, refresh
 from covbandit.learners.gradient_statistics import (
     CENTRE,
@@ -250,6 +251,10 @@ class GradientTS(Learner):
     def _layout_for(cls, d: int, config: dict[str, Any]) -> Layout:
         start_up = config.get("start_up")
         return gradient_layout(2 * d * (d + 1) if start_up is None else validation.as_count(start_up, "start_up", 2))
+
+    def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
+        require_counts(arrays, ["rounds"], rounds)
+        require_counts(arrays, ["unit"], 2 * validation.LARGEST)
 
     def _arrange(self) -> None:
         super()._arrange()

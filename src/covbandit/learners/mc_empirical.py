@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import expm1, log
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from covbandit.kernels.compilation import UNROLLED, kernel
 from covbandit.kernels.moments import merge_moments, update_moments
 from covbandit.learners.base import Hold
 from covbandit.learners.explanation import STANDARD_ERROR, Estimates
+from covbandit.learners.files import require_whole
 from covbandit.learners.full_information import FullInformationLearner
 from covbandit.learners.plug_in import (
     DELTA,
@@ -159,6 +160,10 @@ class MCEmpirical(FullInformationLearner):
     def _write(self, members: NDArray[np.int64], mean: F64, covariance: F64, n: float) -> None:
         super()._write(members, mean, covariance, n)
         self._state.v[REFERENCE, 0] = 0.0
+
+    def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
+        super()._check_saved(rounds, arrays, statistics)
+        require_whole(arrays, "reference", self.n_options)
 
     def _adapt(self) -> None:
         self._state.v[REFERENCE, 0] = 0.0  # the inverse may be of a support that is no longer allowed

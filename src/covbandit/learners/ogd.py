@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from covbandit.kernels.moments import update_moments
 from covbandit.kernels.projection import project_on_semicontinuous, project_on_simplex
 from covbandit.learners import partial_history
 from covbandit.learners.base import Hold
+from covbandit.learners.files import require_weights
 from covbandit.learners.full_information import FullInformationLearner
 from covbandit.learners.in_use import level
 from covbandit.learners.state import (
@@ -194,6 +195,10 @@ class OGD(FullInformationLearner):
             self.variance_bound,
             self.min_weight or 0.0,
         )
+
+    def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
+        super()._check_saved(rounds, arrays, statistics)
+        require_weights(arrays, "iterate")
 
     def _adapt(self) -> None:
         super()._adapt()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -14,6 +15,7 @@ from covbandit.kernels.moments import update_moments
 from covbandit.learners import partial_history
 from covbandit.learners.base import Hold
 from covbandit.learners.explanation import STANDARD_ERROR, Estimates
+from covbandit.learners.files import require_whole
 from covbandit.learners.full_information import FullInformationLearner
 from covbandit.learners.plug_in import (
     DELTA,
@@ -244,6 +246,10 @@ class ShrunkEmpirical(FullInformationLearner):
     def _parameters(self) -> Sequence[float]:
         assert self.risk_aversion is not None
         return self.risk_aversion, self.min_weight or 0.0
+
+    def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
+        super()._check_saved(rounds, arrays, statistics)
+        require_whole(arrays, "reference", 0)
 
     def _go_over(self) -> None:
         s = self._state

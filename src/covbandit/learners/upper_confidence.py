@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from covbandit.errors import InvalidInput, Unsupported
 from covbandit.kernels.compilation import ready
 from covbandit.learners.base import Hold, Learner
 from covbandit.learners.explanation import Estimates
+from covbandit.learners.files import require_counts, require_finite, require_whole
 from covbandit.learners.pairwise import BONUS, MEAN, PAIR_MEAN, PAIRS, PENALTY, READY, SCATTER
 from covbandit.learners.remarks import one_at_a_time
 from covbandit.learners.state import CAP, COUNT
@@ -36,6 +37,11 @@ class SemiBanditLearner(Learner):
     def _remarks(self) -> tuple[str, ...]:
         remark = one_at_a_time(self.n_options, self.min_weight)
         return () if remark is None or self.risk_aversion is None else (remark,)  # without ρ, no risk is at stake
+
+    def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
+        require_counts(arrays, ["pair_count"], rounds)
+        require_whole(arrays, "ready", 1)
+        require_finite(arrays, ["mean", "pair_mean", "scatter"])
 
     def _adapt(self) -> None:
         ready(self._kernel("_settle_kernel"))(self._state)
