@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,36 @@ def _kept(asked: Any, name: str) -> list[Path]:
     return list((asked.folder / "cache").glob(f"covbandit-*/*/{name}-*.nbi"))
 
 
+EDITED = """
+import pathlib, sys
+import edited
+pathlib.Path("edited_helper.py").write_text(sys.argv[1])
+print([round(6 * w, 9) for w in edited.Mine(n_options=3).ask().tolist()])
+"""
+
+
+def test_a_helper_that_is_edited_after_it_was_loaded_is_not_kept_as_the_new_one(tmp_path: Path) -> None:
+    """What is compiled then is of the old file, and must not be found by a process that has loaded the new one."""
+    (tmp_path / "edited.py").write_text(
+        LEARNER.format(imports="from edited_helper import tilt", weight="tilt(i)"), encoding="utf-8"
+    )
+    old, new = HELPER.format(rate=0.0), HELPER.format(rate=1.0)
+    (tmp_path / "edited_helper.py").write_text(old)
+    asked = []
+    for _ in range(2):
+        environment = {
+            **os.environ,
+            "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "COVBANDIT_QUIET": "1",
+        }
+        command = [sys.executable, "-c", EDITED, new]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=600)
+        assert done.returncode == 0, done.stderr
+        asked.append(json.loads(done.stdout))
+    assert asked == [[2.0, 2.0, 2.0], [1.0, 2.0, 3.0]]
+
+
 HASHES = """
 import json
 from covbandit.cli.warmup import _import_rooms
@@ -278,6 +309,12 @@ IMPORTS = {
     "third level": ("deep", "import middle", "pass", "middle.option()"),
     "within a function": ("helper", "", "import helper", "helper.option()"),
     "within a function, third level": ("deep", "", "import middle", "middle.option()"),
+    "by relative name": (
+        "parts.helper",
+        "import importlib",
+        "helper = importlib.import_module('.helper', 'parts')",
+        "helper.option()",
+    ),
     "by name": ("helper", "import importlib", "helper = importlib.import_module('helper')", "helper.option()"),
     "package": ("parts.helper", "import parts.helper", "pass", "parts.helper.option()"),
     "from a package": ("parts.helper", "from parts import helper", "pass", "helper.option()"),
@@ -353,6 +390,22 @@ def test_results_stay_when_nothing_that_matters_changes(own: Callable[..., Any],
     assert _plan(learner).fingerprint() == before
 
 
+def test_an_edit_before_the_first_simulation_says_nothing_about_the_code_that_runs(
+    own: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A file is read when it is loaded: later it may say something else than the code that was loaded from it."""
+    code = PLAIN.format(imports="import middle", inside="pass", option="middle.option()")
+    others = OTHERS.format().replace("helper", "middle")
+    files = {"mine": code, "others": others, "middle": "from deep import option\n", "deep": HOLDS.format(option=1)}
+    seen = []
+    for edited in (False, True):
+        kinds = [own("mine", **files).Stubborn, own("others", **files).Steady, own("others", **files).Drawn]
+        if edited:
+            (tmp_path / "deep.py").write_text(HOLDS.format(option=2))
+        seen.append([foreign_source(kind)["source"] for kind in kinds])
+    assert seen[0] == seen[1]
+
+
 def test_installed_packages_are_left_out_unless_they_define_the_class(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -415,6 +468,86 @@ def test_what_is_typed_in_at_a_prompt_is_told_apart_by_all_that_it_uses() -> Non
     assert source(scale=1, option=1) == first
     assert source(scale=1, option=2) != first
     assert source(scale=2, option=1) != first
+
+
+BODY = """
+import covbandit as cb
+{before}
+
+class Typed(cb.Learner):
+    feedback = "all"
+    {field}
+
+    def _decide(self, t):
+        return {use}
+
+    def _absorb(self, weights, observation):
+        pass
+"""
+
+# What is written above the class, in it, and in its method; VALUE is what is edited.
+TYPED_IN = {
+    "default": ("def f(x=VALUE):\n    return x", "", "f()"),
+    "default by name": ("def f(*, x=VALUE):\n    return x", "", "f()"),
+    "default of a method": ("", "def rate(self, x=VALUE):\n        return x", "self.rate()"),
+    "attribute": ("", "RATE = VALUE", "self.RATE"),
+    "functions in an attribute": ("", "RATES = {'a': lambda: VALUE}", "self.RATES['a']()"),
+    "list of functions": ("def f():\n    return VALUE\n\nL = [f]", "", "L[0]()"),
+    "dictionary of functions": ("def f():\n    return VALUE\n\nD = {'f': f}", "", "D['f']()"),
+    "list beside other things": ("L = [VALUE, object]", "", "L[0]"),
+    "partial arguments": ("from functools import partial\nf = partial(max, VALUE)", "", "f(0)"),
+    "partial function": ("from functools import partial\n\ndef g():\n    return VALUE\n\nf = partial(g)", "", "f()"),
+    "object": ("class S:\n    pass\n\ns = S()\ns.rate = VALUE", "", "s.rate"),
+    "method of an object": (
+        "class S:\n    def f(self):\n        return self.r\n\ns = S()\ns.r = VALUE\nf = s.f",
+        "",
+        "f()",
+    ),
+    "namespace": ("from types import SimpleNamespace\ns = SimpleNamespace(rate=VALUE)", "", "s.rate"),
+    "enumeration": ("from enum import Enum\n\nclass S(Enum):\n    RATE = VALUE", "", "S.RATE.value"),
+    "cached property": (
+        "from functools import cached_property\n\nclass S:\n    @cached_property\n    def rate(self):\n"
+        "        return VALUE\n\ns = S()",
+        "",
+        "s.rate",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", TYPED_IN)
+def test_what_is_typed_in_at_a_prompt_is_told_apart_however_it_comes_by_a_value(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "a_notebook", types.ModuleType("a_notebook"))  # which has no file
+
+    def source(value: int, cell: int) -> str:
+        before, field, use = (each.replace("VALUE", str(value)) for each in TYPED_IN[way])
+        names: dict[str, Any] = {"__name__": "a_notebook"}
+        exec(
+            compile(
+                BODY.replace("{before}", before).replace("{field}", field).replace("{use}", use), f"<{cell}>", "exec"
+            ),
+            names,
+        )
+        return foreign_source(names["Typed"])["source"]
+
+    assert source(1, 1) == source(1, 2)
+    assert source(1, 3) != source(2, 4)
+
+
+@pytest.mark.parametrize("way", ["import helper\n", "from helper import option\n", "from parts import helper\n"])
+def test_what_is_typed_in_at_a_prompt_is_told_apart_by_modules_that_it_imports_as_it_runs(
+    way: str, own: Callable[..., Any]
+) -> None:
+    body = BODY.replace("{before}", "").replace("{field}", "").replace("return {use}", way)
+    file = "parts.helper" if "parts" in way else "helper"
+    seen = []
+    for number in (1, 2):
+        own(file, **{"parts.__init__": "", file: HOLDS.format(option=number)})
+        names: dict[str, Any] = {"__name__": "a_notebook"}
+        exec(compile(body, "<cell>", "exec"), names)
+        seen.append(foreign_source(names["Typed"])["source"])
+    assert seen[0] != seen[1]
 
 
 OTHERS = """

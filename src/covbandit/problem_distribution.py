@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from covbandit import validation
 from covbandit.errors import InvalidInput
 from covbandit.problem import Problem
+from covbandit.sources import remember
 
 
 class ProblemDistribution(ABC):
@@ -57,6 +58,10 @@ class ProblemDistribution(ABC):
     max_weight: NDArray[np.float64] | None = None
     options: tuple[str, ...] | None = None
     name: str | None = None
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        remember(cls.__module__)
 
     @abstractmethod
     def draw(self, seed: int, index: int) -> Problem:

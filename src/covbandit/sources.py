@@ -8,21 +8,25 @@ results of an earlier simulation are those that today's learners would give.
   apart elsewhere. A package that defines the code in question counts as the user's wherever it is.
 * A function depends on its file, on all that its code refers to, and on the values of the constants among that. A
   kernel contains these values, and the code of the kernels that it calls.
-* Code without a file (typed in at a prompt, or in a notebook) depends on itself and on all that it refers to.
+* What is imported by a name that is only worked out as the code runs is not seen.
+* Code without a file (typed in at a prompt, or in a notebook) depends on itself, on the modules that it imports, and on
+  all that it refers to: functions with their defaults, also within containers, and what the user's objects hold.
 """
 
 from __future__ import annotations
 
 import ast
+import dis
 import hashlib
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, partial
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -58,6 +62,17 @@ def foreign_source(kind: type) -> dict[str, str]:
     found = _Dependencies(kind.__module__)
     found.add_class(kind)
     return {"defined_in": f"{kind.__module__}.{kind.__qualname__}", SOURCE: f"{_RULE}-{found.hash()}"}
+
+
+def remember(module: str | None) -> None:
+    """Read the file of a user's module, and of those that it imports, while its code is being loaded.
+
+    Later, the file may have been edited, and say something else than the code in this process. Called when classes
+    and kernels are defined.
+    """
+    if module is not None and not _is_ours(module):
+        with suppress(Exception):  # nobody's class fails because a file of theirs cannot be read; the hash says so then
+            _Dependencies(module).add_module(module)
 
 
 def function_hash(function: FunctionType, described: _Described) -> str:
@@ -106,7 +121,7 @@ class _Dependencies:
         for each in kind.__mro__:
             if not self._is_followed(each.__module__) or _is_ours(each.__module__) or not self._is_new(each):
                 continue
-            has_file = self._add_module(each.__module__)
+            has_file = self.add_module(each.__module__)
             for name, value in sorted(vars(each).items()):
                 function = _as_function(value)
                 typed_in = function is not None and not Path(function.__code__.co_filename).is_file()
@@ -121,13 +136,22 @@ class _Dependencies:
         if _is_ours(name):
             self._lines.add(f"file {name} {_own_digest(file)}")
         elif not Path(file).is_file():
-            self._lines.add(f"code {function.__qualname__} {_code_digest(function.__code__)}")
+            self._add_typed(function)
         elif getattr(sys.modules.get(name), "__file__", None) == file:
-            self._add_module(name)
+            self.add_module(name)
         else:  # run from a file, but not imported
             self._add_file(name, file, None)
-        for referred, value in _references(function):
+        defaults = {**dict(enumerate(function.__defaults__ or ())), **(function.__kwdefaults__ or {})}
+        for referred, value in (*_references(function), *((f"default {key}", each) for key, each in defaults.items())):
             self._add_value(f"{name}.{function.__qualname__}: {referred}", value)
+
+    def _add_typed(self, function: FunctionType) -> None:
+        """Add the code of a function without a file, and the modules that it imports."""
+        self._lines.add(f"code {function.__qualname__} {_code_digest(function.__code__)}")
+        package = function.__globals__.get("__package__") or ""
+        for imported in _with_packages(_imported(function.__code__, package)):
+            if not _is_ours(imported) and self._is_followed(imported):
+                self.add_module(imported)
 
     def _add_value(self, name: str, value: object) -> None:
         described = None if self._described is None else self._described(value)
@@ -135,17 +159,40 @@ class _Dependencies:
             self._lines.add(f"{name}: {described}")
         elif (function := _as_function(value)) is not None:
             self.add_function(function)
+            owner = getattr(value, "__self__", None)
+            if owner is not None:
+                self._add_value(f"{name}, of", owner)
         elif isinstance(value, ModuleType):
             if self._is_followed(value.__name__) and not _is_ours(value.__name__):
-                self._add_module(value.__name__)
+                self.add_module(value.__name__)
         elif isinstance(value, type):
             self.add_class(value)
         elif (words := _in_words(value)) is not None:
             self._lines.add(f"{name} = {words}")
         else:
             self.add_class(type(value))
+            self._add_parts(name, value)
 
-    def _add_module(self, name: str) -> bool:
+    def _add_parts(self, name: str, value: object) -> None:
+        """Add what a value holds that is no constant: a container, a partial function, an object of the user's."""
+        if not self._is_new(value):
+            return
+        kind = type(value).__module__
+        if isinstance(value, dict):
+            for key, part in value.items():
+                self._add_value(f"{name}[{key!r}]", part)
+        elif isinstance(value, tuple | list | frozenset | set):
+            ordered = not isinstance(value, frozenset | set)
+            for k, part in enumerate(value):
+                self._add_value(f"{name}[{k if ordered else ''}]", part)
+        elif isinstance(value, partial):
+            self._add_value(f"{name}, function", value.func)
+            self._add_value(f"{name}, arguments", (value.args, value.keywords))
+        elif isinstance(value, SimpleNamespace) or (self._is_followed(kind) and not _is_ours(kind)):
+            for key, part in sorted(getattr(value, "__dict__", {}).items()):
+                self._add_value(f"{name}.{key}", part)
+
+    def add_module(self, name: str) -> bool:
         """Add a module's file and the user's modules that it imports; return whether it has a file."""
         found = _located(name)
         if found is None:
@@ -227,7 +274,9 @@ def _as_function(value: object) -> FunctionType | None:
     """Return the function in Python behind a value: itself, a method's, or what Numba compiles or is told by."""
     if isinstance(value, FunctionType):
         return value
-    for name in ("__func__", "fget", "py_func", "_defn", "__wrapped__"):
+    for name in ("__func__", "fget", "py_func", "_defn", "__wrapped__", "func"):
+        if name == "func" and not isinstance(value, cached_property):
+            continue
         inner = getattr(value, name, None)
         if isinstance(inner, FunctionType):
             return inner
@@ -312,16 +361,43 @@ def _imports(name: str, path: str, content: bytes) -> set[str]:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            try:
-                base = importlib.util.resolve_name("." * node.level + (node.module or ""), package or None)
-            except ImportError:
-                continue
-            names |= {base} | {f"{base}.{alias.name}" for alias in node.names if alias.name != "*"}
+            base = "." * node.level + (node.module or "")
+            names |= _full_names(base, [alias.name for alias in node.names], package)
         elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
             called = getattr(node.func, "attr", getattr(node.func, "id", None))
             if called in ("import_module", "__import__") and isinstance(node.args[0].value, str):
-                names.add(node.args[0].value)
-    # Packages are run before what is in them.
+                beside = [*node.args[1:2], *(each.value for each in node.keywords if each.arg == "package")]
+                said = beside[0].value if beside and isinstance(beside[0], ast.Constant) else package
+                names |= _full_names(node.args[0].value, (), str(said or ""))
+    return _with_packages(names)
+
+
+def _imported(code: CodeType, package: str) -> set[str]:
+    """Return the full names of all modules that code imports while it runs, as `_imports` does for files."""
+    names: set[str] = set()
+    before: tuple[Any, Any] = (0, None)  # what was loaded last: level and names of an import
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IMPORT_NAME":
+            level, wanted = before
+            names |= _full_names("." * level + str(instruction.argval), wanted or (), package)
+        before = (before[1], instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _imported(constant, package)
+    return names
+
+
+def _full_names(base: str, wanted: Iterable[str], package: str | None) -> set[str]:
+    """Return the name of a module and those of what is imported from it; none if it is relative to nothing."""
+    try:
+        base = importlib.util.resolve_name(base, package or None)
+    except ImportError:
+        return set()
+    return {base} | {f"{base}.{name}" for name in wanted if name != "*"}
+
+
+def _with_packages(names: Iterable[str]) -> set[str]:
+    """Return names with those of the packages they are in, which are run before."""
     return {".".join(parts[:k]) for parts in (each.split(".") for each in names) for k in range(1, len(parts) + 1)}
 
 

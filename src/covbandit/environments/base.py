@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.problem import Problem
+from covbandit.sources import remember
 
 F64 = NDArray[np.float64]
 
@@ -28,6 +29,10 @@ class Environment(ABC):
     replication see the same rewards. Seeds are given, never chosen, so that replication r gives the same rewards on
     any worker.
     """
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        remember(cls.__module__)
 
     @property
     def length(self) -> int | None:

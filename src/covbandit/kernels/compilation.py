@@ -31,7 +31,7 @@ from numba.core import config as _numba_config
 from numba.core.event import Listener, install_listener
 
 from covbandit.kernels.symbols import define, define_as_fatal, stand_in_for
-from covbandit.sources import function_hash, referred_to, source_hash
+from covbandit.sources import function_hash, referred_to, remember, source_hash
 
 config: Any = _numba_config  # its attributes are made at run time
 P = ParamSpec("P")
@@ -126,6 +126,7 @@ def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Calla
             # A helper of other kernels: inlined, since passing the many fields of arrays would cost more than its work,
             # and without the entry points for Python and C, which take time to compile.
             options |= {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        remember(function.__module__)
         dispatcher: Any = numba.njit(**options)(function)
         if signature is not None:
             with _lock:

@@ -35,6 +35,7 @@ from covbandit.learners.state import (
     State,
 )
 from covbandit.problem import Problem
+from covbandit.sources import remember
 
 F64 = NDArray[np.float64]
 _DOUBT_EVERY = 16  # rounds between looks for contradicted assumptions
@@ -91,6 +92,10 @@ class Learner(ABC):
     _layout: Layout | None = None  # one whose layout depends on its arguments sets its own before super().__init__
     _decide_kernel: ClassVar[Callable[..., None] | None] = None
     _absorb_kernel: ClassVar[Callable[..., None] | None] = None
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        remember(cls.__module__)
 
     def __init__(
         self,
