@@ -141,8 +141,9 @@ class _Dependencies:
             self.add_module(name)
         else:  # run from a file, but not imported
             self._add_file(name, file, None)
-        defaults = {**dict(enumerate(function.__defaults__ or ())), **(function.__kwdefaults__ or {})}
-        for referred, value in (*_references(function), *((f"default {key}", each) for key, each in defaults.items())):
+        defaults = {f"default {k}": value for k, value in enumerate(function.__defaults__ or ())}
+        defaults |= {f"default {key}": value for key, value in (function.__kwdefaults__ or {}).items()}
+        for referred, value in (*_references(function), *defaults.items()):
             self._add_value(f"{name}.{function.__qualname__}: {referred}", value)
 
     def _add_typed(self, function: FunctionType) -> None:
