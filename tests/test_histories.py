@@ -133,6 +133,38 @@ def test_dates_of_several_forms_are_refused_unless_they_are_said_to_be_right(tmp
     assert "taken as they stand" in cb.data.read_returns(path, kind="returns", check=False).notes[0]
 
 
+@pytest.mark.parametrize("heading", ["date", "", "as of"])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("03/24", "02/24", "01/24"),
+        ("12/31", "11/30", "10/31"),
+        ("31.12.", "30.11.", "31.10."),
+        ("50/2024", "49/2024", "48/2024"),
+        ("H1 2024", "H2 2023", "H1 2023"),
+        ("2024M2", "2024M1", "2023M12"),
+        ("2024年2月", "2024年1月", "2023年12月"),
+    ],
+)
+def test_dates_that_lack_something_are_refused_unless_they_are_said_to_be_right(
+    labels: tuple[str, ...], heading: str, tmp_path: Path
+) -> None:
+    """Newest first they were taken as they stand, with a note."""
+    path = _file(tmp_path, f"{heading},A\n" + "".join(f"{label},{0.1 * k}\n" for k, label in enumerate(labels)))
+    how: Any = {"kind": "returns", "index": heading or None}
+    with pytest.raises(InvalidInput, match=rf"order of periods such as '{labels[0]}'.* cannot be told"):
+        cb.data.read_returns(path, **how)
+    assert "taken as they stand" in cb.data.read_returns(path, **how, check=False).notes[0]
+
+
+def test_numbers_under_a_heading_of_periods_are_refused_if_their_order_cannot_be_told(tmp_path: Path) -> None:
+    path = _file(tmp_path, "period,A\nspring 2,0.1\nsummer 2,0.2\nspring 1,-0.1\n")
+    with pytest.raises(InvalidInput, match=r"order of periods such as 'spring 2' beside 'summer 2' cannot be told"):
+        cb.data.read_returns(path, kind="returns")
+    other = _file(tmp_path, "patient,A\nanna 2,0.1\nbert 2,0.2\nanna 1,-0.1\n")
+    assert "taken as they stand" in cb.data.read_returns(other, kind="returns", index="patient").notes[0]
+
+
 @settings(max_examples=200)
 @given(
     st.lists(st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)), min_size=2, max_size=8, unique=True),

@@ -19,6 +19,10 @@ _PERIODS = frozenset(
     | {"datum", "tag", "woche", "monat", "quartal", "jahr", "zeit"}  # as spreadsheets in German write them
 )
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}(?!\d).*|\d{1,2}([-/.])\d{1,2}\1\d{2,4}(?!\d).*")
+# Without a year or a day (12/19, 31.12., 50/2024), halves, months and thirds by number (H2 2022, 2019M11).
+_SHORT = re.compile(
+    r"\d{1,2}/(?:\d{2}|\d{4})|\d{1,2}\.\d{1,2}\.|[HMST]\d{1,2}[-/ ]?\d{4}|\d{4}[-/ ]?[HMST年]\d{1,2}月?"
+)
 _CALENDAR = re.compile(
     r"(?<![a-z])(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez|mon|tue|wed"
     r"|thu|fri|sat|sun|day|week|quarter|year|[qw](?![a-z]))",
@@ -50,7 +54,7 @@ def set_labels_apart(sheet: Sheet, index: str | None, asked: Collection[str]) ->
         return _set_apart(sheet, sheet.position(name))
     if not sheet.names or sheet.names[0] in asked:
         return sheet
-    if _names_periods(sheet.names[0]):
+    if names_periods(sheet.names[0]):
         return _set_apart(sheet, 0) if _only_counts_rows(sheet) else sheet
     return _set_apart(sheet, 0) if sheet.labels is None and _are_periods(sheet.columns[0]) else sheet
 
@@ -105,7 +109,8 @@ def _is_nameless(name: str) -> bool:
     return not name or re.fullmatch(r"Unnamed: \d+", name) is not None  # as pandas.read_csv calls them
 
 
-def _names_periods(name: str) -> bool:
+def names_periods(name: str) -> bool:
+    """Tell whether a heading says that its column labels periods."""
     return name.lower() in _PERIODS
 
 
@@ -116,6 +121,11 @@ def _are_periods(cells: Sequence[object]) -> bool:
 def is_period(label: str) -> bool:
     """Tell whether a label looks like a date or another period of time."""
     return _DATE.fullmatch(label) is not None or _CALENDAR.search(label) is not None
+
+
+def may_be_period(label: str) -> bool:
+    """Tell whether a label may say when something was, although nobody can tell exactly when."""
+    return is_period(label) or _SHORT.fullmatch(label) is not None
 
 
 def _is_missing(cell: object) -> bool:
@@ -132,7 +142,7 @@ def _require_names(sheet: Sheet) -> None:
                 f"{sheet.source}, {sheet.place(row)}: {cells[row]!r} stands in a column without a heading; give it "
                 f"one, or {_PICK}"
             )
-        if _names_periods(name):
+        if names_periods(name):
             raise InvalidInput(
                 f"{sheet.source}: column {name!r} seems to hold periods, not an option; if it labels them, say "
                 f"index={name!r}, otherwise {_PICK}"

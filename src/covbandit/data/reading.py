@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from covbandit import validation
 from covbandit.data.dates import Dates, Periods
-from covbandit.data.headings import is_period, option_names, set_labels_apart, without_blank_columns
+from covbandit.data.headings import may_be_period, names_periods, option_names, set_labels_apart, without_blank_columns
 from covbandit.data.missing import Missing, keep_complete
 from covbandit.data.names import is_among, listed
 from covbandit.data.numbers import Decimal, numbers_in
@@ -171,7 +171,8 @@ def _in_order(sheet: Sheet, periods: Periods, check: bool, notes: list[str]) -> 
         notes.append("the table has the newest period first: it was turned round")
         return rows[::-1]
     if order == "unknown":
-        dated = next((label for label in labels if is_period(label) and any(map(str.isdigit, label))), None)
+        named = names_periods(sheet.labels_name or "")
+        dated = next((label for label in labels if re.search(r"\d", label) and (named or may_be_period(label))), None)
         if check and dated is not None:
             other = next((label for label in labels if _form(label) != _form(dated)), None)
             also = "" if other is None else f" beside {other!r}"
