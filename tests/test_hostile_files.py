@@ -529,6 +529,17 @@ def _wide(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    "label",
+    ["Jan {}" + ", " * 40 + "x", "Jan {}" + " " * 100_000 + "x", "{}" + " " * 100_000 + "x", "{}e999999999"],
+)
+def test_labels_that_would_take_for_ever_are_read_at_once(label: str, tmp_path: Path) -> None:
+    rows = [f'"{label.format(k)}",{k / 10}' for k in range(1, 4)]
+    (tmp_path / "table.csv").write_text("\n".join(["date,A", *rows]))
+    said = _refused_in_little_memory('cb.data.read_returns("table.csv", kind="returns")', tmp_path)
+    assert said == "accepted" or "cannot be told" in said, said
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"not a workbook", bytes(1000)])
 def test_files_that_are_no_workbooks_are_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "table.xlsx"

@@ -16,6 +16,8 @@ from covbandit.errors import InvalidInput
 Dates = Literal["day-first", "month-first", "year-first"]
 DATES = ("day-first", "month-first", "year-first")
 
+_LONGEST = 100  # letters of a date; the forms below would take long to find out that more are none
+
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -50,7 +52,7 @@ _MONTH_YEAR = re.compile(r"(\d{1,2})[-/.](\d{4})")
 _YEAR_MONTH = re.compile(r"(\d{4})[-/.](\d{1,2})")
 _NAMED = (
     re.compile(r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?[-/ .]*(?P<m>[^\W\d_]{3,})\.?[-/ .,']*(?P<y>\d{4}|\d{2})"),
-    re.compile(r"(?P<m>[^\W\d_]{3,})\.?[-/ .]*(?P<d>\d{1,2})(?:st|nd|rd|th)?(?:, ?|[-/ .])+(?P<y>\d{4}|\d{2})"),
+    re.compile(r"(?P<m>[^\W\d_]{3,})\.?[-/ .]*(?P<d>\d{1,2})(?:st|nd|rd|th)?[-/ .,]+(?P<y>\d{4}|\d{2})"),
     re.compile(r"(?P<m>[^\W\d_]{3,})\.?[-/ .,']*(?P<y>\d{4}|\d{2})"),
     re.compile(r"(?P<y>\d{4})[-/ .]*(?P<m>[^\W\d_]{3,})\.?(?:[-/ .]*(?P<d>\d{1,2}))?"),
 )
@@ -111,8 +113,8 @@ class Periods:
         if not keys or len(keys) < 2:
             return None
         if all(isinstance(key, Decimal) for key in keys):
-            years = all(key == int(key) and 1800 <= key <= 2200 for key in keys)
-            gaps = sorted(abs(float(b - a)) for a, b in pairwise(keys))
+            years = all(1800 <= key <= 2200 and key == int(key) for key in keys)
+            gaps = sorted(abs(float(b - a)) for a, b in pairwise(keys)) if years else []
             return 1 / max(gaps[len(gaps) // 2], 1.0) if years else None
         times = [key[0] if isinstance(key, tuple) else key for key in keys]
         if not all(isinstance(time, datetime) for time in times):
@@ -122,6 +124,8 @@ class Periods:
         return timedelta(days=365.25) / middle if middle else None
 
     def _found(self) -> list[Any] | None:
+        if any(len(label) > _LONGEST for label in self.labels):
+            return None
         read: Callable[[str], Any]
         for read in (_year_and_month, _compact):
             if (keys := _all(read, self.labels)) is not None:

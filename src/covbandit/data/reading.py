@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 F64 = NDArray[np.float64]
 Kind = Literal["returns", "prices"]
 
+_LONGEST = 60  # letters of a label in messages
+
 
 def read_returns(
     source: str | PathLike[str] | pd.DataFrame | pl.DataFrame,
@@ -175,13 +177,17 @@ def _in_order(sheet: Sheet, periods: Periods, check: bool, notes: list[str]) -> 
         dated = next((label for label in labels if re.search(r"\d", label) and (named or may_be_period(label))), None)
         if check and dated is not None:
             other = next((label for label in labels if _form(label) != _form(dated)), None)
-            also = "" if other is None else f" beside {other!r}"
+            also = "" if other is None else f" beside {_shown(other)}"
             raise InvalidInput(
-                f"{sheet.source}: the order of periods such as {dated!r}{also} cannot be told; write all of them "
+                f"{sheet.source}: the order of periods such as {_shown(dated)}{also} cannot be told; write all of them "
                 "alike, as 2024-01-31, or say check=False, and they are taken as they stand"
             )
-        notes.append(f"the order of periods such as {labels[0]!r} cannot be told: they are taken as they stand")
+        notes.append(f"the order of periods such as {_shown(labels[0])} cannot be told: they are taken as they stand")
     return rows
+
+
+def _shown(label: str) -> str:
+    return repr(label if len(label) <= _LONGEST else f"{label[: _LONGEST - 3]}...")
 
 
 def _form(label: str) -> str:
