@@ -433,6 +433,8 @@ class AggregateMoments:
             raise InvalidInput(f"{n:,} totals are held, of which there is room for {self._y.size:,}")
         self._W[:n] = _saved(held, "W", (n, self.n_options) if n else (0,)).reshape(n, self.n_options)
         self._y[:n], self._a[:n] = _saved(held, "y", (n,)), _saved(held, "weights", (n,))
+        if n:
+            self._checked(self._W[:n], self._y[:n], self._a[:n])  # as if they were told now
         self._held, self._n = n, as_limited(content["n_observations"], "n_observations", n, MOST_ROUNDS)
 
     def _checked(self, W: ArrayLike, y: ArrayLike, weights: ArrayLike | None) -> tuple[F64, F64, F64]:
