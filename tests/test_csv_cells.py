@@ -42,6 +42,16 @@ def test_formulas_are_marked_in_cells_and_headings(formula: str) -> None:
     assert heading[0] == row[0] == f"'{formula}"
 
 
+@pytest.mark.parametrize("text", ["a;=1+1", "a; =1", "a;b;@SUM(1)", "a;'=1"])
+def test_formulas_behind_semicolons_are_marked(text: str) -> None:
+    """A spreadsheet that separates by semicolons splits cells there, although quotation marks stand around them."""
+    written = Table(["n", "x"], [[1, text]]).to_csv()
+    cells = [cell for line in written.splitlines() for cell in line.split(";")[1:]]
+    assert cells
+    assert not any(cell.lstrip(" '\"").startswith(("=", "@")) and "'" not in cell for cell in cells), cells
+    assert unmarked(_cells(written)[1][1]) == text
+
+
 @pytest.mark.parametrize("value", [-0.5, -3, 1e-300, -1e22, True, "-0.5", "+3", "-1e-5", "SPY", "'quoted'", "a=b", ""])
 def test_numbers_and_plain_text_stay_as_they_are(value: object) -> None:
     assert _cells(Table(["x", "y"], [[value, 1]]).to_csv())[1][0] == str(value)

@@ -13,14 +13,15 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 def marked(text: str) -> str:
     """Return text as it is written to a CSV file: with an apostrophe before what a spreadsheet would run.
 
-    Numbers, negative ones too, are no formulas and stay as they are.
+    Numbers, negative ones too, are no formulas and stay as they are. Where commas are decimal, spreadsheets begin a new
+    cell after each semicolon, whatever quotation marks stand around: so what follows one is marked likewise.
 
     Examples
     --------
-    >>> marked("=1+1"), marked("-0.5"), marked("SPY"), marked("'quoted'")
-    ("'=1+1", '-0.5', 'SPY', "'quoted'")
+    >>> marked("=1+1"), marked("-0.5"), marked("SPY"), marked("'quoted'"), marked("a;=1+1")
+    ("'=1+1", '-0.5', 'SPY', "'quoted'", "a;'=1+1")
     """
-    return f"'{text}" if _is_formula(text) else text
+    return ";".join(f"'{part}" if _is_formula(part) else part for part in text.split(";"))
 
 
 def unmarked(text: str) -> str:
@@ -31,7 +32,7 @@ def unmarked(text: str) -> str:
     >>> unmarked("'=1+1"), unmarked("'quoted'")
     ('=1+1', "'quoted'")
     """
-    return text[1:] if text.startswith("'") and _is_formula(text[1:]) else text
+    return ";".join(part[1:] if part.startswith("'") and _is_formula(part[1:]) else part for part in text.split(";"))
 
 
 def _is_formula(text: str) -> bool:

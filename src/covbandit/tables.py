@@ -167,8 +167,8 @@ class Table:
         """Return comma-separated values with all digits; what is unknown is empty.
 
         Text that a spreadsheet would run as a formula (it begins with =, +, -, @, a tab or a line break, be it behind
-        blanks) has an apostrophe before it, so that opening the file runs nothing. Readers of covbandit take it off;
-        others find it in the text. Numbers are never changed.
+        blanks or a semicolon) has an apostrophe before it, so that opening the file runs nothing. Readers of covbandit
+        take it off; others find it in the text. Numbers are never changed.
         """
         written = io.StringIO()
         lines: list[Sequence[object]] = [self.columns, *self.rows]
