@@ -244,17 +244,28 @@ print(json.dumps({compilation._name(each): compilation._hash(each) for each in c
 """
 
 
+EDIT_OWN = """
+from covbandit.kernels import simplex_qp
+with open(simplex_qp.__file__, "a") as file:
+    file.write("# edited\\n")
+"""
+
+
+def _output(script: str, path: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=300, check=True
+    )
+    return done.stdout
+
+
 def test_one_changed_learner_leaves_the_kernels_of_others(tmp_path: Path) -> None:
     """A kernel is compiled again if, and only if, its own code or what it contains or calls has changed."""
     package = tmp_path / "covbandit"
     shutil.copytree(Path(cb.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
 
     def hashes() -> dict[str, str]:
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(
-            [sys.executable, "-c", HASHES], capture_output=True, text=True, env=environment, timeout=300, check=True
-        )
-        return dict(json.loads(done.stdout))
+        return dict(json.loads(_output(HASHES, tmp_path)))
 
     def changed(file: str) -> set[str]:
         path = package / file
@@ -267,6 +278,11 @@ def test_one_changed_learner_leaves_the_kernels_of_others(tmp_path: Path) -> Non
 
     before = hashes()
     assert hashes() == before
+    # Of a file that is edited after it was loaded, the code that was loaded is what is compiled.
+    script = HASHES.replace("_import_rooms()\n", "_import_rooms()\n" + EDIT_OWN)
+    assert json.loads(_output(script, tmp_path)) == before
+    path = package / "kernels" / "simplex_qp.py"
+    path.write_text(path.read_text().removesuffix("# edited\n"))
     assert "covbandit.simulation.driver.play" in before
     assert changed("learners/pair_ucb.py") == {
         f"learners.pair_ucb.{name}" for name in ("_decide", "_absorb", "_settle")

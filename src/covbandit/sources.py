@@ -64,13 +64,16 @@ def foreign_source(kind: type) -> dict[str, str]:
     return {"defined_in": f"{kind.__module__}.{kind.__qualname__}", SOURCE: f"{_RULE}-{found.hash()}"}
 
 
-def remember(module: str | None) -> None:
+def remember(module: str | None, file: str | None = None) -> None:
     """Read the file of a user's module, and of those that it imports, while its code is being loaded.
 
     Later, the file may have been edited, and say something else than the code in this process. Called when classes
-    and kernels are defined.
+    and kernels are defined; for our own kernels, whose constants are told apart by value, with their file.
     """
-    if module is not None and not _is_ours(module):
+    if _is_ours(module):
+        if file is not None:
+            _own_digest(file)
+    elif module is not None:
         with suppress(Exception):  # nobody's class fails because a file of theirs cannot be read; the hash says so then
             _Dependencies(module).add_module(module)
 

@@ -126,7 +126,7 @@ def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Calla
             # A helper of other kernels: inlined, since passing the many fields of arrays would cost more than its work,
             # and without the entry points for Python and C, which take time to compile.
             options |= {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        remember(function.__module__)
+        remember(function.__module__, function.__code__.co_filename)
         dispatcher: Any = numba.njit(**options)(function)
         if signature is not None:
             with _lock:
