@@ -219,7 +219,7 @@ def test_a_helper_that_is_edited_after_it_was_loaded_is_not_kept_as_the_new_one(
         LEARNER.format(imports="from edited_helper import tilt", weight="tilt(i)"), encoding="utf-8"
     )
     old, new = HELPER.format(rate=0.0), HELPER.format(rate=1.0)
-    (tmp_path / "edited_helper.py").write_text(old)
+    (tmp_path / "edited_helper.py").write_text(old, encoding="utf-8")
     asked = []
     for _ in range(2):
         environment = {
@@ -282,7 +282,7 @@ def test_one_changed_learner_leaves_the_kernels_of_others(tmp_path: Path) -> Non
     script = HASHES.replace("_import_rooms()\n", "_import_rooms()\n" + EDIT_OWN)
     assert json.loads(_output(script, tmp_path)) == before
     path = package / "kernels" / "simplex_qp.py"
-    path.write_text(path.read_text().removesuffix("# edited\n"))
+    path.write_text(path.read_text(encoding="utf-8").removesuffix("# edited\n"), encoding="utf-8")
     assert "covbandit.simulation.driver.play" in before
     assert changed("learners/pair_ucb.py") == {
         f"learners.pair_ucb.{name}" for name in ("_decide", "_absorb", "_settle")
@@ -417,7 +417,7 @@ def test_an_edit_before_the_first_simulation_says_nothing_about_the_code_that_ru
     for edited in (False, True):
         kinds = [own("mine", **files).Stubborn, own("others", **files).Steady, own("others", **files).Drawn]
         if edited:
-            (tmp_path / "deep.py").write_text(HOLDS.format(option=2))
+            (tmp_path / "deep.py").write_text(HOLDS.format(option=2), encoding="utf-8")
         seen.append([foreign_source(kind)["source"] for kind in kinds])
     assert seen[0] == seen[1]
 

@@ -163,6 +163,8 @@ def test_every_screenshot_is_taken_by_the_script_and_shown() -> None:
     script = (DOCS / "making" / "screenshots.py").read_text(encoding="utf-8")
     taken = set(re.findall(r'^    "(dashboard-[\w-]+)": \(', script, flags=re.MULTILINE))
     kept = {path.stem: path.stat().st_size for path in (DOCS / "screenshots").iterdir()}
-    shown = re.findall(r"\]\(screenshots/([\w-]+)\.png\)", "".join(p.read_text("utf-8") for p in DOCS.glob("*.md")))
+    shown = re.findall(
+        r"\]\(screenshots/([\w-]+)\.png\)", "".join(p.read_text(encoding="utf-8") for p in DOCS.glob("*.md"))
+    )
     assert taken == set(kept) == set(shown)
     assert max(kept.values()) < 150_000

@@ -538,7 +538,7 @@ def _wide(folder: Path) -> Path:
 )
 def test_labels_that_would_take_for_ever_are_read_at_once(label: str, tmp_path: Path) -> None:
     rows = [f'"{label.format(k)}",{k / 10}' for k in range(1, 4)]
-    (tmp_path / "table.csv").write_text("\n".join(["date,A", *rows]))
+    (tmp_path / "table.csv").write_text("\n".join(["date,A", *rows]), encoding="utf-8")
     said = _refused_in_little_memory('cb.data.read_returns("table.csv", kind="returns")', tmp_path)
     assert said == "accepted" or "cannot be told" in said, said
 

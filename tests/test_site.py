@@ -215,7 +215,9 @@ def test_docstrings_become_markdown() -> None:
 def test_every_picture_is_drawn_by_the_script_and_shown() -> None:
     drawn = {f"{name}.svg" for name in pictures.DRAWN}
     assert {path.name for path in (DOCS / "pictures").iterdir()} == drawn | {"favicon.svg"}
-    shown = re.findall(r"\]\(pictures/([\w-]+\.svg)\)", "".join(p.read_text("utf-8") for p in DOCS.glob("*.md")))
+    shown = re.findall(
+        r"\]\(pictures/([\w-]+\.svg)\)", "".join(p.read_text(encoding="utf-8") for p in DOCS.glob("*.md"))
+    )
     assert set(shown) == drawn
 
 

@@ -253,9 +253,12 @@ ROOT = Path(__file__).resolve().parents[1]
 def documented() -> dict[str, float]:
     """The risk aversions of all examples that tell amounts."""
     found = {}
-    sources = {"README.md": (ROOT / "README.md").read_text("utf-8"), "study create --help": str(create.__doc__)}
+    sources = {
+        "README.md": (ROOT / "README.md").read_text(encoding="utf-8"),
+        "study create --help": str(create.__doc__),
+    }
     for page in sorted((ROOT / "docs").glob("*.md")):
-        sources[page.name] = page.read_text("utf-8")
+        sources[page.name] = page.read_text(encoding="utf-8")
     for name, text in sources.items():
         for k, example in enumerate(re.split(r"\n\s*\n|```", text)):
             if re.search(r'outcome="amount"|--outcome amount', example):

@@ -52,7 +52,7 @@ def test_no_learner_is_called_recommended() -> None:
     shown = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.py")]
     shown += [path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".js", ".html")]
     assert len(shown) > 150
-    named = [str(path.relative_to(ROOT)) for path in shown if "recommend" in path.read_text("utf-8").lower()]
+    named = [str(path.relative_to(ROOT)) for path in shown if "recommend" in path.read_text(encoding="utf-8").lower()]
     assert named == []
 
 
