@@ -40,7 +40,8 @@ def within(seconds: float) -> Iterator[None]:
         raise PartTimedOut(f"timed out: not finished after {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # Again and again: Python drops what is raised within a destructor, for example while it collects garbage.
+    signal.setitimer(signal.ITIMER_REAL, seconds, max(seconds, 5.0))
     try:
         yield
     finally:

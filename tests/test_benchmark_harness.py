@@ -120,6 +120,26 @@ def test_a_contestant_that_hangs_is_no_failed_peer_but_ends_the_part(capsys: pyt
     assert "FAILED: race: timed out" in capsys.readouterr().out
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_limit_holds_though_the_first_alarm_came_within_a_destructor() -> None:
+    """Python drops whatever is raised there."""
+
+    class Slow:
+        def __del__(self) -> None:
+            time.sleep(1.0)
+
+    report = Report("test", "CPU seconds", True, MACHINE, {}, {})
+    kept = [Slow()]
+
+    def destroys() -> Section:
+        kept.clear()
+        time.sleep(600)
+        return Section("never")
+
+    report.run([("destroys", destroys)], limit=0.2)
+    assert report.failures == {"destroys": "timed out: not finished after 0.2 s"}
+
+
 def test_a_run_without_failures_ends_with_zero(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report("test", "CPU seconds", True, MACHINE, {}, {})
     report.run([("fine", _fine)])
