@@ -109,6 +109,11 @@ def test_a_store_in_a_home_folder_that_is_not_known_is_refused_in_one_line() -> 
         Store("sqlite:///~nobody-of-this-name/s.db", create=True)
 
 
+def _for_pytest() -> dict[str, str]:
+    """Return the environment without what this run of pytest was told: its report, its number of processes."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+
+
 def test_tests_that_press_ctrl_c_pass_in_the_background() -> None:
     """Where pytest itself was started with Ctrl-C ignored, which every process it starts inherits."""
     chosen = "tests/test_simulation.py::test_ctrl_c_keeps_what_is_finished"
@@ -118,6 +123,7 @@ def test_tests_that_press_ctrl_c_pass_in_the_background() -> None:
         capture_output=True,
         text=True,
         cwd=HERE.parent,
+        env=_for_pytest(),
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
         check=False,
         timeout=600,
@@ -156,7 +162,7 @@ def test_tests_that_lack_chromium_or_postgresql_are_skipped_with_the_reason(tmp_
         "tests/test_service_postgres.py::test_answers_and_tokens",
         "tests/test_service_postgres.py::test_strangers_do_not_learn_where_the_database_is",
     ]
-    environment = {name: value for name, value in os.environ.items() if name != "COVBANDIT_TEST_POSTGRES"}
+    environment = {name: value for name, value in _for_pytest().items() if name != "COVBANDIT_TEST_POSTGRES"}
     done = subprocess.run(
         [sys.executable, "-c", code, "-q", "-p", "no:cacheprovider", *chosen],
         capture_output=True,
