@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import resource
 import struct
 import subprocess
@@ -56,7 +57,8 @@ def _refused_in_little_memory(code: str, folder: Path) -> str:
         [sys.executable, "-c", textwrap.dedent(script)],
         cwd=folder,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},  # messages have letters that the machine's may lack
         timeout=300,
         check=False,
     )
