@@ -67,8 +67,8 @@ def foreign_source(kind: type) -> dict[str, str]:
 def remember(module: str | None, file: str | None = None) -> None:
     """Read the file of a user's module, and of those that it imports, while its code is being loaded.
 
-    Later, the file may have been edited, and say something else than the code in this process. Called when classes
-    and kernels are defined; for our own kernels, whose constants are told apart by value, with their file.
+    Whoever reads the file later may find an edited one, which no longer says what the code in this process does. So
+    this is called when a class or a kernel is defined. For our own kernels the file alone is read, not its imports.
     """
     if _is_ours(module):
         if file is not None:

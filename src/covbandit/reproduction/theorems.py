@@ -100,9 +100,10 @@ def _lower_bound(hard: HardInstances, results: Results) -> Claim:
 
 
 def _rate_above(paid_the_floor: bool) -> Decision:
-    """Return how a slope is judged that must not be smaller: alone it contradicts no Ω(·), whose constant is open.
+    """Return the rule by which the slope of a learner's regret is judged against a lower bound.
 
-    It may be that of the first rounds. With a regret that has come below the floor, it does.
+    A small slope alone does not contradict the bound: regret may grow slowly between these horizons and still stay
+    above a constant times the bound. It contradicts the bound if regret has also fallen below the floor of the proof.
     """
 
     def decide(outcomes: Outcomes) -> tuple[bool | None, str]:

@@ -333,7 +333,12 @@ class LimitedProtocol(HttpToolsProtocol):
             if left > 0:
                 self._watch = self.loop.call_later(left, self._time_is_over)
             else:
-                self._refuse(TooSlow(f"the body took longer than {BODY_SECONDS:g} seconds, and came ever slower"))
+                self._refuse(
+                    TooSlow(
+                        f"the body took longer than {BODY_SECONDS:g} seconds and came at less than "
+                        f"{BODY_BYTES_A_SECOND:,} bytes a second"
+                    )
+                )
 
     # Answering -------------------------------------------------------------------------------------------------------
 
