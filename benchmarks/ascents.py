@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-import numpy.typing as npt
 from harvest import Instance
 
-F64 = npt.NDArray[np.float64]
+from covbandit.core.typing import F64
 
 _SHARES = 12  # halvings of the largest transfer that are tried for every pair
 _GOLDEN = 0.6180339887498949

@@ -35,8 +35,8 @@ from study_spread import full_range
 from timing import Section, machine, say, versions
 
 import covbandit as cb
+from covbandit.core.tables import Table
 from covbandit.simulation import dask_workers
-from covbandit.tables import Table
 
 PACKAGES = ("numpy", "numba", "distributed", "dask")
 _LEARNERS = {

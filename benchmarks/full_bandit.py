@@ -29,7 +29,7 @@ from report import Part, Report
 from timing import Check, Section, machine, say, versions
 
 import covbandit as cb
-from covbandit.tables import Table
+from covbandit.core.tables import Table
 
 PACKAGES = ("numpy", "scipy", "numba")
 

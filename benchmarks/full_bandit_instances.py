@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 import covbandit as cb
+from covbandit.core.typing import F64
 from covbandit.environments import Environment, Gaussian, Skewed, StudentT
-
-F64 = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from full_bandit_instances import HIGH, Instance
-from numpy.typing import NDArray
 from timing import Check, Section, say
 
 import covbandit as cb
+from covbandit.core.tables import Table
+from covbandit.core.typing import F64
 from covbandit.environments import Environment, Gaussian, StudentT
-from covbandit.tables import Table
-
-F64 = NDArray[np.float64]
 
 SEED = 20_261_217  # had no part in any choice
 GRADIENT, ETE, EQUAL = "GradientTS", "MC-ETE", "equal weights"

@@ -28,9 +28,8 @@ from full_bandit_instances import COMPARED, HARD, Instance, random_instances
 from numpy.typing import NDArray
 
 import covbandit as cb
-from covbandit.tables import Table
-
-F64 = NDArray[np.float64]
+from covbandit.core.tables import Table
+from covbandit.core.typing import F64
 
 CHOOSE_SEED, CONFIRM_SEED = 7, 20_261_222
 CHECKPOINTS = (50, 200, 1_000, 10_000, 100_000)

@@ -7,17 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 import covbandit as cb
+from covbandit.core.typing import F64
 from covbandit.environments import Gaussian
-from covbandit.kernels.compilation import callback, ready
-from covbandit.learners.pairwise import BONUS, MEAN, PENALTY
-from covbandit.learners.state import LAST, State
+from covbandit.kernels.jit.compilation import callback, ready
+from covbandit.learners.protocol.state import LAST, State
+from covbandit.learners.semi_bandit.statistics import BONUS, MEAN, PENALTY
 from covbandit.simulation.driver import FEEDBACK_CODES, play
 from covbandit.simulation.engine import fresh_player
-
-F64 = npt.NDArray[np.float64]
 
 SEED = 0
 KINDS: tuple[cb.problems.Correlation, ...] = ("negative", "zero", "positive", "factor")

@@ -12,7 +12,7 @@ from harvest import Run
 from timing import Check, Section, say
 
 import covbandit as cb
-from covbandit.tables import Table
+from covbandit.core.tables import Table
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import covbandit as cb
+from covbandit.core.tables import Table
+from covbandit.core.typing import F64
 from covbandit.simulation.statistics import Interval, half_width
-from covbandit.tables import Table
 
-F64 = NDArray[np.float64]
 Decider = Callable[[F64], F64]
 """Weights for the next period, from the returns so far."""
 

@@ -11,7 +11,6 @@ from functools import partial
 
 import numba
 import numpy as np
-import numpy.typing as npt
 from ascents import best_of_ascents
 from cpu_time import cpu_seconds, no_collection, repeated, silenced
 from harvest import Instance, harvest, problems_of, rounds_of
@@ -21,11 +20,10 @@ from peers.scip import ScipPeer
 from timing import Check, Section, say
 
 import covbandit as cb
-from covbandit.kernels.compilation import callback
-from covbandit.learners.state import DECIDE, STATE_TYPE, State
-from covbandit.tables import Table
-
-F64 = npt.NDArray[np.float64]
+from covbandit.core.tables import Table
+from covbandit.core.typing import F64
+from covbandit.kernels.jit.compilation import callback
+from covbandit.learners.protocol.state import DECIDE, STATE_TYPE, State
 
 MISS = 1e-8  # relative: below this the search has found the optimum
 TIGHT = "SCIP, 1e-9"

@@ -27,13 +27,11 @@ from typing import Any
 import numpy as np
 from harvest import learners_of
 from instances import RandomInstance
-from numpy.typing import NDArray
 
 import covbandit as cb
+from covbandit.core.tables import Table
+from covbandit.core.typing import F64
 from covbandit.problems import Correlation
-from covbandit.tables import Table
-
-F64 = NDArray[np.float64]
 
 CHOOSE_SEED, CONFIRM_SEED = 11, 20_261_118
 CHECKPOINTS = (50, 200, 1_000, 10_000, 100_000)

@@ -19,7 +19,7 @@ from pathlib import Path
 from timing import Check, Section, say
 
 import covbandit as cb
-from covbandit.tables import Table
+from covbandit.core.tables import Table
 
 _IMPORT = "import covbandit"
 _FIRST_ASK = """

@@ -19,7 +19,7 @@ from typing import Any
 
 from timing import Check, Section, say, show
 
-from covbandit.tables import Table
+from covbandit.core.tables import Table
 
 Part = tuple[str, Callable[[], Section]]
 """The name of a part, and what measures it."""

@@ -29,8 +29,8 @@ from typing import Any
 from instances import RandomInstance
 
 import covbandit as cb
+from covbandit.core.tables import Table
 from covbandit.simulation.statistics import Interval, paired_ratio
-from covbandit.tables import Table
 
 SEED = 20_261_116  # of the rewards; development used 1 to 4
 JUDGED = (52, 1_000, 10_000)

@@ -8,18 +8,17 @@ from typing import Literal
 
 import numba
 import numpy as np
-import numpy.typing as npt
 from peers import Peer, available_peers
 from steps import SEED, burn_in, problem_of, update_all
 from timing import Check, Contestant, Section, Timing, interleave
 
 import covbandit as cb
+from covbandit.core.tables import Table
+from covbandit.core.typing import F64
 from covbandit.environments import Gaussian
-from covbandit.learners.plug_in import MEAN, SCATTER
-from covbandit.learners.state import COUNT, LAST, TOLD, State
-from covbandit.tables import Table
+from covbandit.learners.full_information.decision import MEAN, SCATTER
+from covbandit.learners.protocol.state import COUNT, LAST, TOLD, State
 
-F64 = npt.NDArray[np.float64]
 Solve = Callable[[int], F64]
 
 LEARNER = "covbandit learner: decide + absorb"

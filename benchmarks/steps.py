@@ -8,18 +8,16 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 from peers import Peer, available_peers
 from timing import Check, Contestant, Race, Section, Timing, interleave
 
 import covbandit as cb
+from covbandit.core.tables import Table
+from covbandit.core.typing import F64
 from covbandit.environments import Environment, Gaussian, Sampler
 from covbandit.kernels.moments import update_moments
 from covbandit.simulation.engine import run_replication
 from covbandit.simulation.plan import as_plan
-from covbandit.tables import Table
-
-F64 = npt.NDArray[np.float64]
 
 SEED = 0
 RISK_AVERSION = 3.0  # of the random problems: a quarter of 100 options belongs in, as in an ordinary portfolio

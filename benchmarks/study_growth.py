@@ -18,7 +18,7 @@ from study_spread import spread
 from timing import Check, Section, say
 
 import covbandit as cb
-from covbandit.tables import Table
+from covbandit.core.tables import Table
 
 FEW = 100
 _BLOCK = 25  # timed pairs before the small study is made anew

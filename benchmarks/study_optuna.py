@@ -28,7 +28,7 @@ from study_spread import spread
 from timing import Check, Section, say
 
 import covbandit as cb
-from covbandit.tables import Table
+from covbandit.core.tables import Table
 
 FASTER = 3.0
 _AT_ONCE = 500  # trials added between lines of progress

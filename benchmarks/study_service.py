@@ -23,8 +23,8 @@ from study_rounds import OPTIONS, create
 from study_spread import full_range, quantile
 from timing import Check, Section, say
 
+from covbandit.core.tables import Table
 from covbandit.studies import Store
-from covbandit.tables import Table
 
 CLIENTS = 16
 MOST = 2.0  # times the CPU time of two bare transactions

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from cpu_time import cpu_seconds, no_collection, repeated, silenced
 from harvest import problems_of
 from peers import PeerError
@@ -17,9 +16,8 @@ from peers.semicontinuous import SkfolioThresholdPeer
 from timing import Check, Section, say
 
 import covbandit as cb
-from covbandit.tables import Table
-
-F64 = npt.NDArray[np.float64]
+from covbandit.core.tables import Table
+from covbandit.core.typing import F64
 
 SAME = 1e-6  # relative to the largest term
 

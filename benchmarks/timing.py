@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from covbandit import __version__
-from covbandit.tables import Table
+from covbandit.core.tables import Table
 
 _BEGUN = time.monotonic()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from covbandit.kernels.compilation import kernel
-from covbandit.kernels.lapack import DECOMPOSITION_SLABS, decompose
+from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS, decompose
+from covbandit.kernels.jit.compilation import kernel
 
 
 @kernel("int64(float64[:, ::1], float64[::1], float64[:, :, ::1])")

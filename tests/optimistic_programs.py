@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import covbandit as cb
-from covbandit.learners.pairwise import BONUS, MEAN, PENALTY
+from covbandit.learners.semi_bandit.statistics import BONUS, MEAN, PENALTY
 from decision_set import largest_support
 from quadratic_programs import symmetric
 from semi_bandit_reference import confidence_round, start_up_weights

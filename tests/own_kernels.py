@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import covbandit as cb
-from covbandit import validation
-from covbandit.kernels.compilation import kernel
-from covbandit.learners.state import ABSORB, COUNT, DECIDE, FIRST_ROW, Layout
+from covbandit.core import validation
+from covbandit.kernels.jit.compilation import kernel
+from covbandit.learners.protocol.state import ABSORB, COUNT, DECIDE, FIRST_ROW, Layout
 
 MEAN = FIRST_ROW
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import covbandit as cb
+from covbandit.core.typing import F64
 
-F64 = NDArray[np.float64]
 KINDS = ("negative", "zero", "positive", "factor")
 
 

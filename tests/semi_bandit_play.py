@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import covbandit as cb
-from covbandit.learners.pairwise import BONUS, PENALTY, READY
+from covbandit.learners.semi_bandit.statistics import BONUS, PENALTY, READY
 from decision_set import largest_support
 from optimistic_programs import optimistic_value
 

@@ -9,18 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
 import covbandit as cb
 from covbandit.aggregate.nearest import nearest_semidefinite
 from covbandit.aggregate.sums import congruence, expand, pack, unpack
+from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, NotIdentified, StateFileError
-from covbandit.kernels.compilation import ready
+from covbandit.kernels.jit.compilation import ready
 from covbandit.kernels.random_coefficients import solve_random_coefficients
 from covbandit.maximization.utility import nearest_positive_semidefinite
-
-F64 = NDArray[np.float64]
 
 MEAN = np.array([0.2, 0.3, 0.2, 0.2, 0.2])
 COVARIANCE = 1.05 * np.eye(5) - 0.05

@@ -17,7 +17,7 @@ from rich.console import Console
 from commands import COMMAND
 from covbandit.cli import warmup
 from covbandit.errors import InvalidInput
-from covbandit.kernels.compilation import cache_directory
+from covbandit.kernels.jit.compilation import cache_directory
 from covbandit.reproduction.figures import draw_all
 from covbandit.studies import Store
 from postgres_server import ABSENT, PROGRAMS, NoRoom, PostgresServer
@@ -82,7 +82,10 @@ def test_one_process_does_the_work_where_several_cannot_share_it(monkeypatch: py
 
     monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", full)
     assert draw_all([(str, (1,)), (str, (2,))], processes=2) == ["1", "2"]
-    names = ["covbandit.learners.fixed_weights._decide", "covbandit.kernels.projection.project_on_simplex"]
+    names = [
+        "covbandit.learners.full_information.fixed_weights._decide",
+        "covbandit.kernels.qp.projection.project_on_simplex",
+    ]
     monkeypatch.setattr(warmup, "names_of_kernels", lambda everything: names)
     monkeypatch.setattr(warmup, "names_not_cached", lambda wanted: wanted)
     compiled: list[str] = []

@@ -19,17 +19,17 @@ import numpy as np
 import pytest
 
 import covbandit as cb
+from covbandit.core.fingerprints import foreign_source
 from covbandit.errors import InvalidInput
 from covbandit.simulation import plan as plan_module
 from covbandit.simulation.campaign import Task, run_tasks
-from covbandit.sources import foreign_source
 
 # Compiled kernels -----------------------------------------------------------------------------------------------------
 
 LEARNER = """
 import covbandit as cb
-from covbandit.kernels.compilation import kernel
-from covbandit.learners.state import ABSORB, DECIDE, Layout
+from covbandit.kernels.jit.compilation import kernel
+from covbandit.learners.protocol.state import ABSORB, DECIDE, Layout
 {imports}
 
 @kernel(DECIDE)
@@ -54,7 +54,7 @@ class Mine(cb.Learner):
     _absorb_kernel = absorb
 """
 HELPER = """
-from covbandit.kernels.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, separate
 
 
 @kernel()
@@ -70,8 +70,8 @@ def tilt_apart(i):
 call_tilt = separate(tilt_apart)
 """.replace("RATE", "{rate}")
 FACTORY = """
-from covbandit.kernels.compilation import kernel
-from covbandit.learners.state import DECIDE
+from covbandit.kernels.jit.compilation import kernel
+from covbandit.learners.protocol.state import DECIDE
 
 
 def make_decide(tilt):
@@ -112,7 +112,7 @@ def _write(folder: Path, rate: float) -> None:
     (folder / "factory_helper.py").write_text(HELPER.format(rate=rate), encoding="utf-8")
     for name, code in {
         "in_package/__init__": "",
-        "near_helper": "from far_helper import tilt as far\nfrom covbandit.kernels.compilation import kernel\n\n\n"
+        "near_helper": "from far_helper import tilt as far\nfrom covbandit.kernels.jit.compilation import kernel\n\n\n"
         "@kernel()\ndef tilt(i):\n    return far(i)\n",
         "settings_near": "import settings_far\n\nSLOPE = settings_far.RATE\n",
         "factory": FACTORY,
@@ -238,14 +238,14 @@ def test_a_helper_that_is_edited_after_it_was_loaded_is_not_kept_as_the_new_one(
 HASHES = """
 import json
 from covbandit.cli.warmup import _import_rooms
-from covbandit.kernels import compilation
+from covbandit.kernels.jit import compilation
 _import_rooms()
 print(json.dumps({compilation._name(each): compilation._hash(each) for each in compilation._kernels}))
 """
 
 
 EDIT_OWN = """
-from covbandit.kernels import simplex_qp
+from covbandit.kernels.qp import simplex as simplex_qp
 with open(simplex_qp.__file__, "a") as file:
     file.write("# edited\\n")
 """
@@ -281,18 +281,22 @@ def test_one_changed_learner_leaves_the_kernels_of_others(tmp_path: Path) -> Non
     # Of a file that is edited after it was loaded, the code that was loaded is what is compiled.
     script = HASHES.replace("_import_rooms()\n", "_import_rooms()\n" + EDIT_OWN)
     assert json.loads(_output(script, tmp_path)) == before
-    path = package / "kernels" / "simplex_qp.py"
+    path = package / "kernels" / "qp" / "simplex.py"
     path.write_text(path.read_text(encoding="utf-8").removesuffix("# edited\n"), encoding="utf-8")
     assert "covbandit.simulation.driver.play" in before
-    assert changed("learners/pair_ucb.py") == {
-        f"learners.pair_ucb.{name}" for name in ("_decide", "_absorb", "_settle")
+    assert changed("learners/semi_bandit/pair_ucb.py") == {
+        f"learners.semi_bandit.pair_ucb.{name}" for name in ("_decide", "_absorb", "_settle")
     }
-    assert changed("learners/base.py") == set()
+    assert changed("learners/protocol/base.py") == set()
     assert changed("simulation/driver.py") == {"simulation.driver.play"}
     # By symbol and through helpers: whoever calls what has changed is compiled again, to call it by its new symbol.
-    touched = changed("kernels/simplex_qp.py")
-    assert {"kernels.simplex_qp.maximize_on_simplex", "learners.mc_ete._refresh", "learners.mc_ete._absorb"} <= touched
-    assert "learners.linear_fi._decide" not in touched
+    touched = changed("kernels/qp/simplex.py")
+    assert {
+        "kernels.qp.simplex.maximize_on_simplex",
+        "learners.full_bandit.mc_ete._refresh",
+        "learners.full_bandit.mc_ete._absorb",
+    } <= touched
+    assert "learners.full_information.linear_fi._decide" not in touched
     assert "simulation.driver.play" not in touched
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from covbandit.kernels.cholesky import cholesky, invert_cholesky, solve_cholesky
-from covbandit.kernels.compilation import kernel, ready
+from covbandit.kernels.algebra.cholesky import cholesky, invert_cholesky, solve_cholesky
+from covbandit.kernels.jit.compilation import kernel, ready
 
 
 @kernel("int64(float64[:, ::1])")

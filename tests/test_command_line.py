@@ -62,7 +62,7 @@ def test_compilation_survives_the_loss_of_its_processes(tmp_path: Path) -> None:
 import multiprocessing, os, signal, threading, time
 from rich.console import Console
 from covbandit.cli import warmup
-from covbandit.learners.fixed_weights import _decide
+from covbandit.learners.full_information.fixed_weights import _decide
 
 def kill():
     while not multiprocessing.active_children():
@@ -70,7 +70,10 @@ def kill():
     for process in multiprocessing.active_children():
         os.kill(process.pid, signal.SIGTERM)
 
-wanted = ["covbandit.learners.fixed_weights._decide", "covbandit.kernels.projection.project_on_simplex"]
+wanted = [
+    "covbandit.learners.full_information.fixed_weights._decide",
+    "covbandit.kernels.qp.projection.project_on_simplex",
+]
 warmup.names_of_kernels = lambda everything: wanted
 threading.Thread(target=kill).start()
 warmup.compile_kernels(Console())

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from covbandit.kernels.compilation import ready
-from covbandit.kernels.counter_random import draw
+from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.random.counter_random import draw
 
 
 def numbers(seed: int, t: int, count: int) -> tuple[np.ndarray, np.ndarray]:

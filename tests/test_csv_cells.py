@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import covbandit as cb
 from commands import covbandit
-from covbandit.cells import marked, unmarked
+from covbandit.core.csv_cells import marked, unmarked
+from covbandit.core.tables import Table
 from covbandit.data.sheet import read_csv
-from covbandit.tables import Table
 
 FORMULAS = [
     "=1+1",

@@ -19,11 +19,11 @@ import pytest
 import uvicorn
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
+from covbandit.core.number_hints import readings
 from covbandit.service.app import create_app
 from covbandit.service.server import listen
 from covbandit.studies import Store, Study, list_studies
 from covbandit.studies.tokens import create_token
-from covbandit.typed_numbers import readings
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]

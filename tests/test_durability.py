@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
-from covbandit.atomic import replacing
+from covbandit.core.files import replacing
 from covbandit.errors import StateFileError
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.journal import Journal

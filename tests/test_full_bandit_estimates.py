@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import covbandit as cb
-from covbandit.designs import default_design, products
 from covbandit.errors import InvalidInput
-from covbandit.kernels.compilation import ready
-from covbandit.kernels.lapack import DECOMPOSITION_SLABS
-from covbandit.kernels.semidefinite import project_on_semidefinite
+from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS
+from covbandit.kernels.algebra.semidefinite import project_on_semidefinite
+from covbandit.kernels.jit.compilation import ready
+from covbandit.problems.designs import default_design, products
 from explore_then_exploit_reference import matrix_of_products, moments, paper_design, without_negative_eigenvalues
 
 

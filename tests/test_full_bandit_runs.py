@@ -9,7 +9,7 @@ import pytest
 
 import covbandit as cb
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.learners.files import describe
+from covbandit.learners.protocol.serialization import describe
 from explore_then_exploit_reference import is_exploitation, paper_design, play
 
 KINDS: dict[str, Any] = {"MC-ETE": cb.MCETE, "OGD-ETE": cb.OGDETE, "LinearFB": cb.LinearFB}

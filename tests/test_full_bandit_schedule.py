@@ -10,7 +10,7 @@ import pytest
 
 import covbandit as cb
 from covbandit.errors import Unsupported
-from covbandit.learners.files import describe
+from covbandit.learners.protocol.serialization import describe
 from explore_then_exploit_reference import exploration_steps, is_exploitation, paper_design
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
-from covbandit.learners.catalogue import learner_classes
+from covbandit.learners import learner_classes
 
 D, ROUNDS = 5, 400
 SHOWN = (20, 100, 250, 400)

@@ -10,9 +10,9 @@ import pytest
 
 import covbandit as cb
 from covbandit.environments import Gaussian
-from covbandit.kernels.compilation import ready
-from covbandit.kernels.counter_random import draw
-from covbandit.learners.gradient_statistics import (
+from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.random.counter_random import draw
+from covbandit.learners.full_bandit.gradient_ts.statistics import (
     CENTRE,
     COVARIANCE,
     CURVATURE,

@@ -24,10 +24,10 @@ import pytest
 
 import covbandit as cb
 from commands import covbandit
-from covbandit.documents import write_document
+from covbandit.core.files import write_document
+from covbandit.core.size_limits import MOST_COLUMNS, MOST_LEVELS
 from covbandit.errors import CovbanditError, InvalidInput, StateFileError
-from covbandit.learners.files import describe
-from covbandit.sizes import MOST_COLUMNS, MOST_LEVELS
+from covbandit.learners.protocol.serialization import describe
 from covbandit.specifications import specification
 from covbandit.studies import state
 

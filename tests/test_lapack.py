@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from covbandit.kernels.compilation import ready
-from covbandit.kernels.lapack import DECOMPOSITION_SLABS
+from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS
+from covbandit.kernels.jit.compilation import ready
 from lapack_kernels import eigenvectors
 
 SIZES = [*range(1, 41), 300]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covbandit.learners.state import FIRST_ROW, Layout
+from covbandit.learners.protocol.state import FIRST_ROW, Layout
 
 
 def test_blocks_of_slabs_follow_the_slabs_and_are_saved_by_name() -> None:

@@ -84,7 +84,7 @@ def test_damaged(saved: Path) -> None:
 
 def _tamper(saved: Path, key: str, value: object) -> None:
     """Change the content and make the checksum fit."""
-    from covbandit.documents import _checksum
+    from covbandit.core.files import _checksum
 
     content = json.loads(saved.read_text(encoding="utf-8"))["learner"]
     content[key] = value

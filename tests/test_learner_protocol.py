@@ -9,7 +9,7 @@ import pytest
 
 import covbandit as cb
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.learners.files import describe
+from covbandit.learners.protocol.serialization import describe
 from example_learners import FollowTheLeader
 
 
@@ -248,7 +248,7 @@ def test_chosen_feedback_is_checked_by_name() -> None:
 
 
 def test_a_retired_option_gets_no_weight_and_keeps_its_statistics() -> None:
-    from covbandit.learners.state import ACTIVE, CAP
+    from covbandit.learners.protocol.state import ACTIVE, CAP
 
     learner = cb.MCEmpirical(n_options=3, risk_aversion=1.0)
     learner.tell_many(np.tile(_equal(3), (30, 1)), _history(3, 30))

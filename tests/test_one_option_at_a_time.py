@@ -97,7 +97,7 @@ def test_a_study_says_it_when_it_is_created_and_keeps_saying_it_in_its_summary(t
 
 def test_another_thread_still_hears_it() -> None:
     """Remarks are held back for copies alone, not in other threads meanwhile."""
-    from covbandit.learners.remarks import said_before
+    from covbandit.learners.protocol.setup_warnings import said_before
 
     heard: list[type[Warning]] = []
 

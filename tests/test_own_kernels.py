@@ -11,8 +11,7 @@ import pytest
 
 import covbandit as cb
 from covbandit.errors import InvalidInput
-from covbandit.learners import load_learner
-from covbandit.learners.catalogue import learner_classes
+from covbandit.learners import learner_classes, load_learner
 from covbandit.simulation.engine import fresh_player, run_replication
 from covbandit.simulation.plan import Plan, as_plan
 from covbandit.testing import LearnerConformance

@@ -7,7 +7,7 @@ import pytest
 
 import covbandit as cb
 from covbandit.environments import Gaussian
-from covbandit.learners.pairwise import BELIEF, BELIEVED, PENALTY
+from covbandit.learners.semi_bandit.statistics import BELIEF, BELIEVED, PENALTY
 from semi_bandit_reference import moments
 
 KAPPA = 5.0

@@ -11,8 +11,8 @@ import pytest
 
 import covbandit as cb
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.learners import partial_history
-from covbandit.learners.files import describe
+from covbandit.learners.full_information import missing_rewards
+from covbandit.learners.protocol.serialization import describe
 from example_learners import FollowTheLeader
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -239,7 +239,7 @@ def test_shrinkage_goes_by_the_shortest_common_history() -> None:
     mean, sigma = pairwise(rows)
     n = 12.0
     direct = cb.ShrunkEmpirical(n_options=5, risk_aversion=0.5)
-    direct.statistics = partial_history.from_moments(mean, n * nearest_semidefinite(sigma), n, 12, n)
+    direct.statistics = missing_rewards.from_moments(mean, n * nearest_semidefinite(sigma), n, 12, n)
     direct._reckon()
     assert np.allclose(learner.ask(), direct.ask(), atol=1e-9)
 

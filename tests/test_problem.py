@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from covbandit import problems
 from covbandit.errors import CovbanditError, Infeasible, InvalidInput, NotPositiveSemidefinite, Unsupported
 from covbandit.maximization import maximize_utility
-from covbandit.problem import Problem
+from covbandit.problems.problem import Problem
 
 EPS = np.finfo(float).eps
 ETF = problems.etf()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
+from covbandit.core.tables import Table
 from covbandit.errors import InvalidInput
 from covbandit.reproduction import NORMAL, QUICK, Reproduction, Scale, claims_of, experiments_named
 from covbandit.reproduction.claims import (
@@ -49,7 +50,6 @@ from covbandit.reproduction.panels import KNOWN, SYNTHETIC, all_panels, instance
 from covbandit.reproduction.statements import judge
 from covbandit.simulation.run import run_plan
 from covbandit.simulation.statistics import Interval, p_value, paired_ratio
-from covbandit.tables import Table
 
 PAPERS = ["fi-synthetic", "sb-synthetic", "fb-synthetic", "fi-etf", "sb-etf", "fb-etf"]
 OTHERS = [

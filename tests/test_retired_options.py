@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import covbandit as cb
-from covbandit.designs import default_design
 from covbandit.errors import Infeasible, InvalidInput, NotIdentified, Unsupported
-from covbandit.learners.files import describe
+from covbandit.learners.protocol.serialization import describe
+from covbandit.problems.designs import default_design
 from example_learners import Exploring, FollowTheLeader, TotalChaser
 
 # Learners that choose one option at a time say so when they are made; that is tested elsewhere.

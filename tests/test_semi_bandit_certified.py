@@ -9,7 +9,7 @@ import pytest
 
 import covbandit as cb
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.learners.files import describe
+from covbandit.learners.protocol.serialization import describe
 from decision_set import assert_on_the_set
 from semi_bandit_play import KINDS, draw, make, past_start_up, seen, some_weights, value
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from covbandit.learners.pairwise import BONUS, PAIRS, PENALTY
+from covbandit.learners.semi_bandit.statistics import BONUS, PAIRS, PENALTY
 from decision_set import assert_on_the_set
 from semi_bandit_play import KINDS, PAPER, draw, is_over, make, past_start_up, play, seen, some_weights
 

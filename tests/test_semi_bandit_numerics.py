@@ -11,9 +11,9 @@ import pytest
 
 import covbandit as cb
 from covbandit.errors import AssumptionWarning
-from covbandit.kernels.compilation import ready
-from covbandit.learners.pairwise import MEAN
-from covbandit.learners.state import TOLD
+from covbandit.kernels.jit.compilation import ready
+from covbandit.learners.protocol.state import TOLD
+from covbandit.learners.semi_bandit.statistics import MEAN
 from decision_set import assert_on_the_set
 from semi_bandit_play import KINDS, PAPER, RISK_AVERSION, draw, make, play, seen
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
-from covbandit.learners.pairwise import BONUS, MEAN, PENALTY
+from covbandit.learners.semi_bandit.statistics import BONUS, MEAN, PENALTY
 from semi_bandit_play import PAPER, RISK_AVERSION, is_over, make, seen, some_weights
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import covbandit as cb
 import semi_bandit_reference as naive
-from covbandit.learners.pairwise import BONUS, MEAN, PAIRS, PENALTY
+from covbandit.learners.semi_bandit.statistics import BONUS, MEAN, PAIRS, PENALTY
 from decision_set import assert_on_the_set
 from semi_bandit_play import RISK_AVERSION, draw, is_over, make, seen, some_weights, value
 

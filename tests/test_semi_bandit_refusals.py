@@ -9,7 +9,7 @@ import pytest
 
 import covbandit as cb
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.learners.files import describe
+from covbandit.learners.protocol.serialization import describe
 from semi_bandit_play import KINDS, PAPER, RISK_AVERSION, draw, make, play
 
 

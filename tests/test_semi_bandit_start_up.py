@@ -9,7 +9,7 @@ import pytest
 
 import covbandit as cb
 import semi_bandit_reference as naive
-from covbandit.learners.pairwise import BONUS, PAIRS
+from covbandit.learners.semi_bandit.statistics import BONUS, PAIRS
 from decision_set import assert_on_the_set
 from semi_bandit_play import PAPER, RISK_AVERSION, draw, is_over, make, play, seen
 

@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import covbandit as cb
 from covbandit.errors import CovbanditError, InvalidInput
-from covbandit.kernels.projection import project_on_semicontinuous
+from covbandit.kernels.qp.projection import project_on_semicontinuous
 from covbandit.maximization import maximize_utility
-from covbandit.problem import Problem
+from covbandit.problems.problem import Problem
 from decision_set import assert_on_the_set, largest_support
 from quadratic_programs import COVARIANCES, MEANS, seeded_covariance
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covbandit.kernels.compilation import ready
-from covbandit.kernels.lapack import DECOMPOSITION_SLABS
-from covbandit.kernels.semidefinite_metric import METRIC_ROWS, project_in_metric
+from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS
+from covbandit.kernels.algebra.semidefinite_metric import METRIC_ROWS, project_in_metric
+from covbandit.kernels.jit.compilation import ready
 
 ROOT_2 = np.sqrt(2.0)
 

@@ -13,8 +13,8 @@ import pytest
 
 import covbandit as cb
 from commands import interrupt_on_the_way
+from covbandit.core.tables import as_text
 from covbandit.specifications import example
-from covbandit.tables import as_text
 
 Run = Callable[..., tuple[int, str, str]]
 

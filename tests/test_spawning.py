@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from covbandit.spawning import out_of_reach_of_ctrl_c
+from covbandit.core.processes import out_of_reach_of_ctrl_c
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked here")

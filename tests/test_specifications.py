@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import covbandit as cb
+from covbandit.core.tables import Table
 from covbandit.errors import MissingExtra
 from covbandit.specifications import example, load, loads
-from covbandit.tables import Table
 
 SWEEP = """
 title = "Two sweeps"

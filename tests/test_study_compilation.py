@@ -18,8 +18,8 @@ from rich.console import Console
 
 import covbandit as cb
 from covbandit.cli import study_waiting
-from covbandit.kernels import compilation
-from covbandit.learners.catalogue import learner_classes
+from covbandit.kernels.jit import compilation
+from covbandit.learners import learner_classes
 from covbandit.service.lifecycle import Service, Settings
 from covbandit.studies import Study
 from service_calls import OPTIONS, OUTCOME, Process, calling, new_store
@@ -28,8 +28,8 @@ from service_calls import OPTIONS, OUTCOME, Process, calling, new_store
 PLAY = """
 import json, os, sqlite3, sys
 import covbandit as cb
-from covbandit.kernels import compilation
-from covbandit.learners.catalogue import learner_classes
+from covbandit.kernels.jit import compilation
+from covbandit.learners import learner_classes
 
 file = sys.argv[1]
 seen = []
@@ -118,7 +118,7 @@ def test_no_learner_compiles_or_loads_kernels_while_it_holds_the_store(tmp_path:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
 def test_others_write_while_the_first_ask_of_a_machine_compiles(tmp_path: Path) -> None:
     found = _played(tmp_path / "store.db", "LinearFI", NUMBA_CACHE_DIR=str(tmp_path / "empty"))
-    assert {"covbandit.learners.linear_fi._decide"} < {kernel for kernel, _ in found["LinearFI"]}
+    assert {"covbandit.learners.full_information.linear_fi._decide"} < {kernel for kernel, _ in found["LinearFI"]}
     assert all(free for _, free in found["LinearFI"])
     assert list((tmp_path / "empty").rglob("linear_fi._decide-*.nbc"))
 

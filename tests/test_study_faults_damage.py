@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 import covbandit as cb
 from covbandit.errors import CovbanditError, NotFound, StateFileError, StoreSchemaError, StoreUnavailable
-from covbandit.learners.plug_in import SCATTER
+from covbandit.learners.full_information.decision import SCATTER
 from covbandit.studies import Store, Study, ledger, list_studies
 from covbandit.studies.migrations import migrate
 from covbandit.studies.schema import SCHEMA

@@ -17,9 +17,9 @@ from rich.console import Console
 import covbandit as cb
 from covbandit.cli.printing import print_table
 from covbandit.cli.reproduce import _print_claims
+from covbandit.core.tables import Table, as_number, with_error
 from covbandit.studies import Store
 from covbandit.studies.tokens import create_token
-from covbandit.tables import Table, as_number, with_error
 
 Run = Callable[..., tuple[int, str, str]]
 

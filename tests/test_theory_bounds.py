@@ -10,8 +10,8 @@ import pytest
 
 import covbandit as cb
 from covbandit import theory
-from covbandit.designs import default_design, products
 from covbandit.errors import InvalidInput, Unsupported
+from covbandit.problems.designs import default_design, products
 
 BOUNDS = (theory.full_information_bound, theory.semi_bandit_bound, theory.full_bandit_bound)
 

@@ -10,9 +10,9 @@ import pytest
 
 import covbandit as cb
 from covbandit import theory
-from covbandit.designs import default_design
 from covbandit.errors import InvalidInput
-from covbandit.kernels.sampling import covariance_factor
+from covbandit.kernels.random.sampling import covariance_factor
+from covbandit.problems.designs import default_design
 from semi_bandit_play import seen
 from semi_bandit_reference import confidence_round, start_up_weights
 
@@ -28,7 +28,7 @@ def test_each_setting_has_its_own_confidence_term() -> None:
 @pytest.mark.parametrize("bound", [1.0, 9.0])
 def test_semi_bandit_radii_are_those_of_mc_ucb(bound: float) -> None:
     """Algorithm 2's own radii: those recomputed from its history, and those with which the learner decides."""
-    from covbandit.learners.pairwise import BONUS, PENALTY
+    from covbandit.learners.semi_bandit.statistics import BONUS, PENALTY
 
     problem = cb.problems.random(3, "factor", 5, risk_aversion=0.5, min_weight=0.2)
     learner = cb.MCUCB(n_options=3, risk_aversion=0.5, min_weight=0.2, variance_bound=bound, regularization=0.3)

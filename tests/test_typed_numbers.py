@@ -8,8 +8,8 @@ import pytest
 
 import covbandit as cb
 from covbandit.cli.study_files import read_entries
+from covbandit.core.number_hints import readings, way_out
 from covbandit.errors import InvalidInput
-from covbandit.typed_numbers import readings, way_out
 
 
 @pytest.mark.parametrize(

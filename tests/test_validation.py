@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covbandit import validation
+from covbandit.core import validation
 from covbandit.errors import InvalidInput, NotPositiveSemidefinite, Unsupported
 
 NAMES = ("tea", "coffee")

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from covbandit.maximization import Optimum as Optimum
     from covbandit.maximization import maximize_optimistic as maximize_optimistic
     from covbandit.maximization import maximize_utility as maximize_utility
-    from covbandit.problem import Problem as Problem
-    from covbandit.problem_distribution import ProblemDistribution as ProblemDistribution
+    from covbandit.problems.distribution import ProblemDistribution as ProblemDistribution
+    from covbandit.problems.problem import Problem as Problem
     from covbandit.risk import RiskPath as RiskPath
     from covbandit.risk import choose_risk_aversion as choose_risk_aversion
     from covbandit.risk import risk_path as risk_path
@@ -87,8 +87,8 @@ _ROOMS = {
     "Optimum": "maximization",
     "maximize_optimistic": "maximization",
     "maximize_utility": "maximization",
-    "Problem": "problem",
-    "ProblemDistribution": "problem_distribution",
+    "Problem": "problems.problem",
+    "ProblemDistribution": "problems.distribution",
     "RiskPath": "risk",
     "choose_risk_aversion": "risk",
     "risk_path": "risk",

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from covbandit import validation
+from covbandit.core import validation
 from covbandit.errors import InvalidInput, Unsupported
 from covbandit.learners import (
     MCETE,
@@ -22,7 +22,7 @@ from covbandit.learners import (
     ShrunkEmpirical,
     load_learner,
 )
-from covbandit.learners.gradient_ts import MOST_OPTIONS
+from covbandit.learners.full_bandit.gradient_ts.learner import MOST_OPTIONS
 
 ByName = Mapping[str, float] | ArrayLike
 """One number per option: a mapping by option name, or a sequence in option order."""

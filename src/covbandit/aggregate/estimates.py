@@ -16,12 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covbandit.aggregate.nearest import nearest_semidefinite
 from covbandit.aggregate.sums import Sums, congruence, pack, unpack
-
-F64 = NDArray[np.float64]
+from covbandit.core.typing import F64
 
 GAUSSIAN = 2.0
 """κ = E[(ε² - 1)²] of standard Gaussian noise."""

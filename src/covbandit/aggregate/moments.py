@@ -7,23 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from covbandit import validation
 from covbandit.aggregate.estimates import Estimates, estimate
 from covbandit.aggregate.sums import Sums, expand, unpack
 from covbandit.aggregate.weighting import PASSES, absorb
-from covbandit.archives import UNREADABLE
-from covbandit.documents import read_document, write_document
+from covbandit.core import validation
+from covbandit.core.archives import UNREADABLE
+from covbandit.core.files import read_document, write_document
+from covbandit.core.size_limits import MOST_ROUNDS, as_limited, as_n_options
+from covbandit.core.tables import Table, as_number, data_frame
+from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, NotIdentified, StateFileError
 from covbandit.maximization.utility import nearest_positive_semidefinite
-from covbandit.sizes import MOST_ROUNDS, as_limited, as_n_options
-from covbandit.tables import Table, as_number, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-F64 = NDArray[np.float64]
 
 _KIND = "aggregate-moments"
 _VERSION = 1

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covbandit import validation
 from covbandit.aggregate.sums import congruence, pack, unpack
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.maximization.utility import nearest_positive_semidefinite
-
-F64 = NDArray[np.float64]
 
 _CLOSE = 1e-10  # how far the squared distance may exceed the least one, relative to the size of the matrix
 _FALL = 0.1  # by which the barrier is lowered at a time
@@ -21,7 +19,7 @@ def nearest_semidefinite(S: F64, G: F64) -> F64:
     """Return the positive semi-definite P that minimises (p - s)'G(p - s), p = svec(P), for positive definite G.
 
     To many digits, for an answer that is shown; a learner's kernel makes do with the rougher and leaner
-    `covbandit.kernels.semidefinite_metric`.
+    `covbandit.kernels.algebra.semidefinite_metric`.
 
     By Newton's method with the barrier -μ ln det P, which at its minimum for a given μ is within μd of the goal. The
     coordinates are those in which a matrix near S is the identity: that levels most of what makes some entries better

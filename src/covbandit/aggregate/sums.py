@@ -27,10 +27,8 @@ from functools import lru_cache
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-F64 = NDArray[np.float64]
-I64 = NDArray[np.int64]
+from covbandit.core.typing import F64, I64
 
 _AT_ONCE = 2**17  # entries of the pairs of weights that are formed at a time: they fit a processor's cache
 

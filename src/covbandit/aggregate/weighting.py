@@ -19,13 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covbandit.aggregate.sums import Sums, expand, slices
-from covbandit.kernels.compilation import ready
+from covbandit.core.typing import F64
+from covbandit.kernels.jit.compilation import ready
 from covbandit.kernels.random_coefficients import solve_random_coefficients
-
-F64 = NDArray[np.float64]
 
 PASSES = 50
 """Reweightings after which weights are taken as they are; they settle within ten to thirty."""

@@ -9,13 +9,13 @@ from pathlib import Path
 from rich.console import Console
 
 from covbandit.cli.printing import print_table
+from covbandit.core.tables import Table
 from covbandit.errors import InvalidInput
-from covbandit.learners.remarks import said_before
-from covbandit.problem import Problem
-from covbandit.problem_distribution import ProblemDistribution
+from covbandit.learners.protocol.setup_warnings import said_before
+from covbandit.problems.distribution import ProblemDistribution
+from covbandit.problems.problem import Problem
 from covbandit.specifications import load, presets
 from covbandit.specifications.mistakes import did_you_mean
-from covbandit.tables import Table
 from covbandit.theory import bounds_table
 
 _HORIZON = 10_000

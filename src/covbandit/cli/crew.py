@@ -5,9 +5,9 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 
+from covbandit.core.validation import as_count
 from covbandit.errors import InvalidInput
 from covbandit.simulation import dask_workers
-from covbandit.validation import as_count
 
 
 def crew(workers: int | None, dask: str | None) -> AbstractContextManager[int | Executor | None]:

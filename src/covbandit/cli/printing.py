@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from covbandit.tables import Table
+from covbandit.core.tables import Table
 
 _GAP = 2  # blanks between columns
 _MOST_LINES = 3  # of a cell

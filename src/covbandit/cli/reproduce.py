@@ -14,14 +14,14 @@ from covbandit.cli.crew import crew
 from covbandit.cli.printing import print_table
 from covbandit.cli.progress import TerminalWatcher, as_duration
 from covbandit.cli.warmup import compile_kernels
+from covbandit.core.tables import Table
+from covbandit.core.validation import as_count
 from covbandit.data import Returns, read_etf_file
 from covbandit.errors import InvalidInput
 from covbandit.reproduction import FULL, NORMAL, QUICK, Reproduction, Scale, experiments_named
 from covbandit.reproduction.claims import ELSEWHERE, IN_THE_FIGURE, Claim
 from covbandit.reproduction.content import Report
 from covbandit.simulation.locking import holding
-from covbandit.tables import Table
-from covbandit.validation import as_count
 
 _STYLES = {"holds": "green", "consistent with it": "green", "does not hold": "red", "undecided": "dim"}
 

@@ -9,9 +9,9 @@ from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.number_hints import way_out
 from covbandit.errors import InvalidInput
-from covbandit.typed_numbers import way_out
 
 _SHARES = ("weight", "cap")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from covbandit.cli.study_arguments import from_json
+from covbandit.core.number_hints import way_out
+from covbandit.core.validation import known_name
 from covbandit.data.numbers import numbers_in
 from covbandit.data.sheet import Sheet, read_bytes, read_csv
 from covbandit.data.tabular import TEXT_FILES
 from covbandit.errors import InvalidInput
-from covbandit.typed_numbers import way_out
-from covbandit.validation import known_name
 
 _MARKED = ("outcome", "weight", "played")  # columns that name an option in brackets
 

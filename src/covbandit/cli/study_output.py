@@ -16,7 +16,7 @@ from rich.console import Console
 
 from covbandit.cli.printing import labelled, print_table
 from covbandit.cli.study_options import DEFAULT_STORE, STORE_VARIABLE
-from covbandit.tables import Table, as_number
+from covbandit.core.tables import Table, as_number
 
 _WEIGHTS_IN_A_CELL = 4
 _DIGITS = 6  # with so many, amounts of money also keep their cents

@@ -17,7 +17,7 @@ from covbandit.cli.study_output import command, emit, note, say
 from covbandit.cli.study_printing import print_round, print_rounds, print_summary
 from covbandit.cli.study_waiting import Waiting, waiting_for
 from covbandit.errors import Conflict, CovbanditError, InvalidInput, NotFound
-from covbandit.learners.remarks import said_before
+from covbandit.learners.protocol.setup_warnings import said_before
 from covbandit.studies import Round, Study, allocate
 
 _LISTED = 20  # rounds of a batch that are shown

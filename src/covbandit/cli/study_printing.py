@@ -20,8 +20,8 @@ from covbandit.cli.study_output import (
     show,
     to_minutes,
 )
+from covbandit.core.tables import with_error
 from covbandit.studies import Change, Fork, Frontier, Round, StudyEstimates, StudySummary
-from covbandit.tables import with_error
 
 _TIMES = ("once", "twice")
 _SINGLE_COLUMNS = 6  # so many options have a column each

@@ -10,7 +10,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from covbandit.kernels.compilation import without_notice
+from covbandit.kernels.jit.compilation import without_notice
 
 SECONDS = 2.0
 """After which progress is worth showing."""

@@ -7,9 +7,9 @@ import json
 from rich.console import Console
 
 from covbandit.cli.printing import print_table
+from covbandit.core.tables import Table
 from covbandit.studies import Store
 from covbandit.studies.tokens import create_token, list_tokens, revoke_token
-from covbandit.tables import Table
 
 
 def run_create(label: str, scope: str, store: str, as_json: bool = False) -> None:

@@ -13,7 +13,8 @@ from concurrent.futures.process import BrokenProcessPool
 from rich.console import Console
 from rich.status import Status
 
-from covbandit.kernels.compilation import (
+from covbandit.core.processes import out_of_reach_of_ctrl_c, pool_of
+from covbandit.kernels.jit.compilation import (
     cache_directory,
     compile_for_cache,
     compile_for_use,
@@ -24,7 +25,6 @@ from covbandit.kernels.compilation import (
     without_notice,
 )
 from covbandit.learners import Learner
-from covbandit.spawning import out_of_reach_of_ctrl_c, pool_of
 
 _ROOMS_THAT_CALL_KERNELS = ("maximization", "learners", "environments", "simulation")
 _MOST_PROCESSES = 8

@@ -10,7 +10,7 @@ from os import PathLike
 
 import numpy as np
 
-from covbandit import validation
+from covbandit.core import validation
 from covbandit.data.etf_figures import ETF_FUNDS, ETF_YEARS
 from covbandit.data.missing import Missing, keep_complete
 from covbandit.data.names import as_known, listed

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-F64 = NDArray[np.float64]
+from covbandit.core.typing import F64
 
 
 def mean_and_covariance(values: F64) -> tuple[F64, F64]:

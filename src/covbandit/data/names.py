@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from difflib import get_close_matches
 
-from covbandit import validation
+from covbandit.core import validation
 from covbandit.errors import InvalidInput
 
 _SHOWN = 12

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from covbandit.core.tables import Table
 from covbandit.data.names import is_among, listed
 from covbandit.data.reading import read_returns
 from covbandit.data.returns import Returns
 from covbandit.errors import InvalidInput, MissingExtra
-from covbandit.tables import Table
 
 _FOLDER = ("datasets", "data")
 _FILES = {

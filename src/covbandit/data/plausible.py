@@ -30,12 +30,10 @@ from math import log, log1p, sqrt
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covbandit.core.typing import F64
+from covbandit.core.validation import LARGEST
 from covbandit.errors import InvalidInput
-from covbandit.validation import LARGEST
-
-F64 = NDArray[np.float64]
 
 _MOST_GROWTH = 15.0  # decimal digits
 _HUGE = 1.0

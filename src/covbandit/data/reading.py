@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.size_limits import as_n_options
+from covbandit.core.typing import F64
 from covbandit.data.dates import Dates, Periods
 from covbandit.data.headings import may_be_period, names_periods, option_names, set_labels_apart, without_blank_columns
 from covbandit.data.missing import Missing, keep_complete
@@ -22,13 +24,11 @@ from covbandit.data.returns import Returns, as_unit
 from covbandit.data.sheet import Sheet
 from covbandit.data.tabular import as_sheet
 from covbandit.errors import InvalidInput
-from covbandit.sizes import as_n_options
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-F64 = NDArray[np.float64]
 Kind = Literal["returns", "prices"]
 
 _LONGEST = 60  # letters of a label in messages

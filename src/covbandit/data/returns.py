@@ -9,20 +9,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.tables import Table, as_number, data_frame
+from covbandit.core.typing import F64
 from covbandit.data.moments import mean_and_covariance
 from covbandit.data.names import as_known, is_among
 from covbandit.data.order import as_label, require_distinct, require_filled
 from covbandit.errors import InvalidInput
-from covbandit.problem import Problem
-from covbandit.tables import Table, as_number, data_frame
+from covbandit.problems.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd
 
-F64 = NDArray[np.float64]
 Unit = Literal["fraction", "percent"]
 
 _NAMED = 6  # so many options are named in titles; of more, only the number

@@ -20,9 +20,9 @@ from typing import SupportsFloat
 
 import numpy as np
 
-from covbandit.cells import unmarked
+from covbandit.core.csv_cells import unmarked
+from covbandit.core.size_limits import MOST_CELLS, MOST_COLUMNS, MOST_TABLE_BYTES, in_bytes
 from covbandit.errors import InvalidInput
-from covbandit.sizes import MOST_CELLS, MOST_COLUMNS, MOST_TABLE_BYTES, in_bytes
 
 MISSING_MARKS = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "nat"})
 """What stands for a missing value, in any case of letters."""

@@ -7,11 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.size_limits import MOST_TABLE_BYTES, in_bytes
 from covbandit.data.sheet import Sheet, read_bytes, read_csv, require_size
 from covbandit.data.workbook import read_workbook
 from covbandit.errors import InvalidInput, MissingExtra
-from covbandit.sizes import MOST_TABLE_BYTES, in_bytes
 
 _LONGEST = 1_000  # letters of a text that many rows may repeat; neither a number nor a label needs more
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from covbandit.core.size_limits import MOST_TABLE_BYTES, in_bytes
 from covbandit.data.names import listed
 from covbandit.data.sheet import Sheet, read_bytes, require_size
 from covbandit.errors import InvalidInput, MissingExtra
-from covbandit.sizes import MOST_TABLE_BYTES, in_bytes
 
 _MOST_ROWS = 2**20  # of an Excel sheet
 _MOST_PARTS = 10_000

@@ -6,12 +6,10 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covbandit.problem import Problem
-from covbandit.sources import remember
-
-F64 = NDArray[np.float64]
+from covbandit.core.fingerprints import remember
+from covbandit.core.typing import F64
+from covbandit.problems.problem import Problem
 
 
 class Sampler(Protocol):

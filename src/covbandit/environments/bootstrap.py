@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.data import Returns
 from covbandit.environments.base import Environment, generator
 from covbandit.environments.history import as_history, require_options
 from covbandit.errors import InvalidInput
-from covbandit.problem import Problem
-
-F64 = NDArray[np.float64]
+from covbandit.problems.problem import Problem
 
 _TOLERANCE = 1e-9
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from covbandit.core.validation import same_names
 from covbandit.data import Returns
 from covbandit.errors import InvalidInput
-from covbandit.problem import Problem
-from covbandit.validation import same_names
+from covbandit.problems.problem import Problem
 
 
 def as_history(returns: object) -> Returns:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.environments.base import Environment, generator
 from covbandit.errors import InvalidInput
-from covbandit.kernels.compilation import ready
-from covbandit.kernels.sampling import correlate, covariance_factor
-from covbandit.problem import Problem
-
-F64 = NDArray[np.float64]
+from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.random.sampling import correlate, covariance_factor
+from covbandit.problems.problem import Problem
 
 
 class _Noise(Environment):

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covbandit.core.typing import F64
 from covbandit.data import Returns
 from covbandit.environments.base import Environment
 from covbandit.environments.history import as_history, require_options
 from covbandit.errors import InvalidInput
-from covbandit.problem import Problem
-
-F64 = NDArray[np.float64]
+from covbandit.problems.problem import Problem
 
 
 class Replay(Environment):

@@ -1,1 +1,15 @@
-"""Arrays in, arrays out. Compiled by Numba; knows no class of ours."""
+"""Compiled numerics: arrays in, arrays out. Kernels know no class of this package.
+
+==========================  =============================================================================
+file                        what it holds
+==========================  =============================================================================
+``jit/``                    how kernels are compiled, cached and linked
+``qp/``                     exact quadratic programs on the simplex, with caps and thresholds
+``optimistic/``             search and proof for utilities with a confidence bonus, which are not concave
+``algebra/``                Cholesky factors, LAPACK, nearest positive semi-definite matrices
+``random/``                 counter-based random numbers, correlated draws
+``moments.py``              running means and scatter matrices
+``random_coefficients.py``  regression of totals on weights and on their products
+``design_actions.py``       the mixes of the paper's exploration design
+==========================  =============================================================================
+"""

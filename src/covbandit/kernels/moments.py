@@ -13,11 +13,9 @@ delta   d      workspace
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covbandit.kernels.compilation import kernel
-
-F64 = NDArray[np.float64]
+from covbandit.core.typing import F64
+from covbandit.kernels.jit.compilation import kernel
 
 
 @kernel()

@@ -35,13 +35,9 @@ Totals should be measured from somewhere near their mean: y² must not drown the
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from covbandit.kernels.cholesky import cholesky, invert_cholesky
-from covbandit.kernels.compilation import kernel, separate
-
-F64 = NDArray[np.float64]
+from covbandit.core.typing import F64
+from covbandit.kernels.algebra.cholesky import cholesky, invert_cholesky
+from covbandit.kernels.jit.compilation import kernel, separate
 
 _ROOT_2 = 1.4142135623730951
 

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-F64 = NDArray[np.float64]
+from covbandit.core.typing import F64
+
 I64 = NDArray[np.intp]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
-from covbandit.kernels.compilation import ready
-from covbandit.kernels.decision_set import largest_support
-from covbandit.kernels.optimistic_node import BOUND_ROWS, BOUND_SLABS
-from covbandit.kernels.optimistic_proof import (
+from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.optimistic.node import BOUND_ROWS, BOUND_SLABS
+from covbandit.kernels.optimistic.proof import (
     BEST,
     CEILING,
     N_COUNTERS,
@@ -22,10 +22,9 @@ from covbandit.kernels.optimistic_proof import (
     VISITED,
     prove_optimistic,
 )
-from covbandit.kernels.optimistic_search import SEARCH_ROWS, SEARCH_SLABS, search_optimistic
+from covbandit.kernels.optimistic.search import SEARCH_ROWS, SEARCH_SLABS, search_optimistic
+from covbandit.kernels.qp.decision_set import largest_support
 from covbandit.maximization.optimum import Optimum
-
-F64 = NDArray[np.float64]
 
 _ROUNDING = 1e-12  # share of the terms below which nothing can be proven
 _CHUNK = 20_000  # nodes after which Python may notice Ctrl-C; fewer from ten options on, since nodes then take longer

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-F64 = NDArray[np.float64]
+from covbandit.core.typing import F64
 
 Method = Literal["active set", "branch and bound", "search"]
 

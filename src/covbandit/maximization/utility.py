@@ -6,18 +6,17 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.kernels.compilation import ready
-from covbandit.kernels.semicontinuous_qp import SEMICONTINUOUS_ROWS, maximize_semicontinuous
-from covbandit.kernels.simplex_qp import iteration_limit, maximize_on_simplex
+from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.qp.semicontinuous import SEMICONTINUOUS_ROWS, maximize_semicontinuous
+from covbandit.kernels.qp.simplex import iteration_limit, maximize_on_simplex
 from covbandit.maximization import optimistic
 from covbandit.maximization.dense_start import exchange_many
 from covbandit.maximization.optimum import Optimum
-
-F64 = NDArray[np.float64]
 
 CERTIFICATE_TOLERANCE = 1e-12
 """An optimum counts as certified when its gap is below this share of max(max|θ|, ρ max Σ_ii)."""

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covbandit.core.typing import F64
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.statistics import Interval, holm, p_value, paired_ratio
 from covbandit.theory import UpperBound
-
-F64 = NDArray[np.float64]
 
 LEVEL = 0.05
 """How likely a wrong one may be among a report's comparisons, all of them taken together."""

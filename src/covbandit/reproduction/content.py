@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from covbandit.problem import Problem
+from covbandit.core.tables import Table, with_error
+from covbandit.problems.problem import Problem
 from covbandit.reproduction.claims import ELSEWHERE, IN_THE_FIGURE, Claim, Multiplicity
 from covbandit.reproduction.experiments import (
     CORRELATIONS,
@@ -25,7 +26,6 @@ from covbandit.reproduction.remarks import bound_at_correlations
 from covbandit.reproduction.theorems import bound_of
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.statistics import visible_width
-from covbandit.tables import Table, with_error
 from covbandit.theory import coverage
 
 _FEEDBACK = {"fi": "all", "sb": "chosen", "fb": "total"}

@@ -16,8 +16,8 @@ from covbandit import problems
 from covbandit.data import Returns
 from covbandit.errors import InvalidInput
 from covbandit.learners import MCUCB, FixedWeights, Learner, LinearFI, MCEmpirical, PairUCB, ShrunkEmpirical
-from covbandit.problem import Problem
-from covbandit.problem_distribution import ProblemDistribution
+from covbandit.problems.distribution import ProblemDistribution
+from covbandit.problems.problem import Problem
 from covbandit.reproduction.panels import (
     EQUAL,
     ETF,

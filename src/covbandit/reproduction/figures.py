@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from covbandit.core.processes import out_of_reach_of_ctrl_c, pool_of
 from covbandit.reproduction.experiments import (
     CORRELATIONS,
     DIMENSION_SETTINGS,
@@ -25,7 +26,6 @@ from covbandit.reproduction.theorems import bound_of
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.plotting import COLOURS, GRID, MARKERS, MUTED, Style, plot_regret, save_figure
 from covbandit.simulation.statistics import half_width
-from covbandit.spawning import out_of_reach_of_ctrl_c, pool_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

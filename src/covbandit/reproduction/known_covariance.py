@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.kernels.compilation import kernel
-from covbandit.learners.base import Hold
-from covbandit.learners.full_information import FullInformationLearner
-from covbandit.learners.plug_in import (
+from covbandit.kernels.jit.compilation import kernel
+from covbandit.learners.full_information.base import FullInformationLearner
+from covbandit.learners.full_information.decision import (
     MEAN,
     N_WORK_ROWS,
     N_WORK_SLABS,
@@ -22,7 +22,8 @@ from covbandit.learners.plug_in import (
     decide_plug_in,
     start_tracking,
 )
-from covbandit.learners.state import ABSORB, COUNT, F64, Layout, State
+from covbandit.learners.protocol.base import Hold
+from covbandit.learners.protocol.state import ABSORB, COUNT, Layout, State
 
 KNOWN = 2  # parameter: the first entry of Σ*, row by row
 

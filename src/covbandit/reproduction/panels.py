@@ -25,7 +25,7 @@ from covbandit.learners import (
     PairUCB,
     ShrunkEmpirical,
 )
-from covbandit.problem import Problem
+from covbandit.problems.problem import Problem
 from covbandit.reproduction.known_covariance import KnownCovariance
 
 Setting = Literal["fi", "sb", "fb"]

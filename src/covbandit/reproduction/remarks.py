@@ -11,8 +11,8 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covbandit.core.typing import F64
 from covbandit.reproduction.claims import (
     Case,
     Claim,
@@ -42,8 +42,6 @@ from covbandit.reproduction.experiments import (
 from covbandit.reproduction.panels import Setting
 from covbandit.reproduction.theorems import RATE_TOLERANCE, THEOREMS, bound_of
 from covbandit.simulation.statistics import log_slope, ratio_of_products
-
-F64 = NDArray[np.float64]
 
 _SEEN = 40.0  # rounds times gap² over Σmax after which the best option is mistaken once in 200,000 rounds
 

@@ -8,7 +8,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from covbandit.atomic import as_folder, replacing
+from covbandit.core.files import as_folder, replacing
+from covbandit.core.size_limits import MOST_ROUNDS, as_limited
+from covbandit.core.tables import Table
 from covbandit.errors import InvalidInput
 from covbandit.reproduction.claims import Claim
 from covbandit.reproduction.content import (
@@ -34,8 +36,6 @@ from covbandit.reproduction.statements import judge
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.campaign import Task, Watcher, run_tasks
 from covbandit.simulation.plan import versions
-from covbandit.sizes import MOST_ROUNDS, as_limited
-from covbandit.tables import Table
 
 FORMAT = "covbandit-claims"
 VERSION = 2  # 2: verdicts in the paper's figure and elsewhere, comparisons with adjusted p-values

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from covbandit.problem import Problem
+from covbandit.problems.problem import Problem
 from covbandit.reproduction.claims import (
     Claim,
     Decision,

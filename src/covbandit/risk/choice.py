@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.tables import as_number
 from covbandit.errors import InvalidInput
-from covbandit.problem import Problem
+from covbandit.problems.problem import Problem
 from covbandit.risk.ends import ROUNDING, crossing, find_ends, optimal_range
 from covbandit.risk.moments import Moments, read_moments
-from covbandit.tables import as_number
 
 if TYPE_CHECKING:
     import pandas as pd

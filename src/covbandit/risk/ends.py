@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from covbandit.core.tables import as_number
+from covbandit.core.typing import F64
 from covbandit.errors import NumericalFailure
 from covbandit.maximization import solve
-from covbandit.risk.moments import F64, Moments
-from covbandit.tables import as_number
+from covbandit.risk.moments import Moments
 
 Mask = NDArray[np.bool_]
 

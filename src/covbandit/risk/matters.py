@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from covbandit.core.typing import F64
 from covbandit.errors import NumericalFailure
 from covbandit.maximization import solve
 from covbandit.risk.ends import WITHIN, find_ends
-from covbandit.risk.moments import F64, Moments
+from covbandit.risk.moments import Moments
 
 _CLOSE = 1e-3  # the upper end is found within this share: it is for people
 _MOST_STEPS = 400  # of the search for it: more are needed only where rounding hides it

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.data import Returns
 from covbandit.data.moments import mean_and_covariance
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.problem import Problem
-
-F64 = NDArray[np.float64]
+from covbandit.problems.problem import Problem
 
 _RISKLESS = 1e-14  # a variance below this share of what cancelled in it is rounding, so zero
 

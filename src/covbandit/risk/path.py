@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.tables import data_frame
+from covbandit.core.typing import F64
 from covbandit.maximization import solve
-from covbandit.problem import Problem
+from covbandit.problems.problem import Problem
 from covbandit.risk.ends import WITHIN, Ends, crossing, find_ends, practically_minimal_from
-from covbandit.risk.moments import F64, Moments, read_moments
+from covbandit.risk.moments import Moments, read_moments
 from covbandit.risk.plotting import plot_path
 from covbandit.risk.printing import describe_landmarks, option_names, tabulate, three_digits
-from covbandit.tables import data_frame
 
 if TYPE_CHECKING:
     import pandas as pd

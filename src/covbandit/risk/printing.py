@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from covbandit.core.tables import Table, as_number
+from covbandit.core.typing import F64
 from covbandit.risk.ends import WITHIN
-from covbandit.risk.moments import F64
-from covbandit.tables import Table, as_number
 
 if TYPE_CHECKING:
     from covbandit.risk.path import RiskPath

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from covbandit.allocation import Allocator
 from covbandit.errors import CovbanditError
 from covbandit.learners import Learner
-from covbandit.learners.remarks import said_before, say
+from covbandit.learners.protocol.setup_warnings import said_before, say
 from covbandit.service.remote import RemoteStudy, described, path_of
 from covbandit.service.retrying import Answer, Line
 from covbandit.studies import StudySummary

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import select
 
+from covbandit.core.validation import in_one_spelling
 from covbandit.errors import CovbanditError, InvalidInput, NotFound
 from covbandit.service.access import Doorkeeper
 from covbandit.service.failures import Stopping
@@ -24,7 +25,6 @@ from covbandit.studies import Store, Study
 from covbandit.studies.configuration import as_name
 from covbandit.studies.schema import studies as studies_table
 from covbandit.studies.stopping import stop_this_thread_when
-from covbandit.validation import in_one_spelling
 
 T = TypeVar("T")
 

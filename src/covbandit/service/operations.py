@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from covbandit._version import __version__
-from covbandit.learners.remarks import said_before
+from covbandit.learners.protocol.setup_warnings import said_before
 from covbandit.service import answers, bodies
 from covbandit.service.lifecycle import Service
 from covbandit.service.metrics import CONTENT_TYPE

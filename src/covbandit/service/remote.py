@@ -11,11 +11,12 @@ from uuid import uuid4
 
 import numpy as np
 
-from covbandit import validation
 from covbandit.allocation import Allocator
+from covbandit.core import validation
+from covbandit.core.validation import known_name
 from covbandit.errors import InvalidInput, NotFound, Unsupported
 from covbandit.learners import Explanation, Learner
-from covbandit.learners.files import class_name
+from covbandit.learners.protocol.serialization import class_name
 from covbandit.service.retrying import Answer, Line, as_json
 from covbandit.studies import (
     Change,
@@ -33,7 +34,6 @@ from covbandit.studies.export import as_format, keep
 from covbandit.studies.ledger import OWN_LEASE
 from covbandit.studies.risk_aversion import too_early
 from covbandit.studies.study import Lease, Outcome, as_lease
-from covbandit.validation import known_name
 
 if TYPE_CHECKING:
     from covbandit.allocation import ByName

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from covbandit import errors, validation
+from covbandit import errors
 from covbandit._version import __version__
+from covbandit.core import validation
 from covbandit.errors import CovbanditError, InvalidInput, MissingExtra, RateLimited, StoreUnavailable, Unreachable
 
 if TYPE_CHECKING:

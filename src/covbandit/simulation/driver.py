@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
-from covbandit.kernels.compilation import UNROLLED, kernel, ready, separate, without_notice
-from covbandit.learners.in_use import call_confine_in_place
-from covbandit.learners.state import (
+from covbandit.core.typing import F64, I64
+from covbandit.kernels.jit.compilation import UNROLLED, kernel, ready, separate, without_notice
+from covbandit.learners.protocol.retired_options import call_confine_in_place
+from covbandit.learners.protocol.state import (
     ABSORB,
     CAP,
     DECIDE,
@@ -23,9 +23,6 @@ from covbandit.learners.state import (
     TOLD,
     State,
 )
-
-F64 = NDArray[np.float64]
-I64 = NDArray[np.int64]
 
 ALL = 0
 CHOSEN = 1

@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covbandit.core.typing import F64, I64
+from covbandit.core.validation import LARGEST
 from covbandit.environments import Environment
 from covbandit.environments.base import Sampler
 from covbandit.errors import InvalidInput
-from covbandit.kernels.compilation import callback, ready
+from covbandit.kernels.jit.compilation import callback, ready
 from covbandit.learners import Learner
-from covbandit.learners.state import SEED
+from covbandit.learners.protocol.state import SEED
 from covbandit.simulation.driver import FEEDBACK_CODES, confined, play
 from covbandit.simulation.plan import Plan
-from covbandit.validation import LARGEST
-
-F64 = NDArray[np.float64]
-I64 = NDArray[np.int64]
 
 # A call of the driver costs 0.05 ms, so many rounds at once; but not more rewards than stay in the processor's cache.
 _CHUNK_ROUNDS = 16_384

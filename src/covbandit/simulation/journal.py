@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from covbandit.archives import UNREADABLE, Archive
-from covbandit.atomic import sync_folder
+from covbandit.core.archives import UNREADABLE, Archive
+from covbandit.core.files import sync_folder
+from covbandit.core.size_limits import MOST_ROUNDS, as_limited
 from covbandit.errors import InvalidInput, StateFileError
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.locking import hold
 from covbandit.simulation.plan import Plan, difference, versions
-from covbandit.sizes import MOST_ROUNDS, as_limited
 
 _FORMAT = b"covbandit journal 1\n"
 _PREFIX = struct.Struct("<QI")

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import IO, Any
 
-from covbandit.atomic import as_folder
+from covbandit.core.files import as_folder
 from covbandit.errors import InvalidInput, StateFileError
 
 _held_here: Counter[tuple[Path, int]] = Counter()

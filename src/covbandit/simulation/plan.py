@@ -12,31 +12,30 @@ from typing import Any
 import numba
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from covbandit import validation
 from covbandit._version import __version__
+from covbandit.core import validation
+from covbandit.core.fingerprints import SOURCE, foreign_source, source_hash
+from covbandit.core.size_limits import as_rounds
+from covbandit.core.typing import I64
 from covbandit.environments import Bootstrap, Environment, Gaussian, Replay
 from covbandit.errors import InvalidInput
 from covbandit.learners import Learner
-from covbandit.learners.files import class_name, plain
-from covbandit.problem import Problem
-from covbandit.problem_distribution import ProblemDistribution, checked_draw
-from covbandit.sizes import as_rounds
-from covbandit.sources import SOURCE, foreign_source, source_hash
-
-I64 = NDArray[np.int64]
+from covbandit.learners.protocol.serialization import class_name, plain
+from covbandit.problems.distribution import ProblemDistribution, checked_draw
+from covbandit.problems.problem import Problem
 
 # What may change the numbers of a simulation without changing its specification.
 _DETERMINE_NUMBERS = (
     "aggregate",
-    "designs.py",
     "environments",
     "kernels",
     "learners",
     "maximization",
-    "problem.py",
-    "problem_distribution.py",
+    "problems/designs.py",
+    "problems/distribution.py",
+    "problems/problem.py",
     "reproduction/known_covariance.py",
     "simulation/driver.py",
     "simulation/engine.py",

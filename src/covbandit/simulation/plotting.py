@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from covbandit.atomic import replacing
+from covbandit.core.files import replacing
 from covbandit.errors import Unsupported
-from covbandit.learners.files import known_classes
-from covbandit.problem import Problem
+from covbandit.learners.protocol.serialization import known_classes
+from covbandit.problems.problem import Problem
 from covbandit.simulation.statistics import half_width
 from covbandit.theory import upper_bounds
 

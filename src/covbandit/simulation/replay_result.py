@@ -7,20 +7,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covbandit.core.tables import Table
+from covbandit.core.typing import F64
 from covbandit.data import Returns
 from covbandit.data.moments import mean_and_covariance
 from covbandit.errors import Unsupported
 from covbandit.maximization import Optimum
-from covbandit.problem import Problem
+from covbandit.problems.problem import Problem
 from covbandit.simulation.result import SimulationResult
-from covbandit.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-F64 = NDArray[np.float64]
 
 HINDSIGHT = "best constant, in hindsight"
 

@@ -10,23 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covbandit.archives import UNREADABLE, Archive
-from covbandit.atomic import replacing
+from covbandit.core.archives import UNREADABLE, Archive
+from covbandit.core.files import replacing
+from covbandit.core.size_limits import as_limited, as_n_options, as_rounds
+from covbandit.core.tables import Table, data_frame
+from covbandit.core.typing import F64, I64
 from covbandit.errors import InvalidInput, StateFileError
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.plan import difference
 from covbandit.simulation.statistics import Interval, log_slope, paired_ratio, visible_width
-from covbandit.sizes import as_limited, as_n_options, as_rounds
-from covbandit.tables import Table, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-F64 = NDArray[np.float64]
-I64 = NDArray[np.int64]
 
 FORMAT = "covbandit-simulation"
 VERSION = 1

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from covbandit.environments import Environment
 from covbandit.errors import AssumptionWarning, Interrupted
 from covbandit.learners import Learner
-from covbandit.problem import Problem
-from covbandit.problem_distribution import ProblemDistribution
+from covbandit.problems.distribution import ProblemDistribution
+from covbandit.problems.problem import Problem
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.journal import Journal
 from covbandit.simulation.plan import Plan, as_plan, as_replications, versions

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-F64 = NDArray[np.float64]
+from covbandit.core.typing import F64
 
 
 class Interval(NamedTuple):

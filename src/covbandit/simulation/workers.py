@@ -13,17 +13,15 @@ from threading import Thread
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covbandit import validation
+from covbandit.core import validation
 from covbandit.errors import InvalidInput, MissingExtra, Unreachable
-from covbandit.kernels.compilation import ready
+from covbandit.kernels.jit.compilation import ready
 from covbandit.simulation.driver import play
 from covbandit.simulation.engine import Replication, Stopped, run_replication
 from covbandit.simulation.plan import Plan, difference, versions
 
 T = TypeVar("T")
-I64 = NDArray[np.int64]
 Batch = tuple[list[Replication], float, dict[str, str]]
 """What a worker sends: replications, the seconds they took, and the versions of its software."""
 

@@ -1,6 +1,6 @@
 """Simulations described in TOML files: checked as a whole, swept over lists, found again in a folder."""
 
-from covbandit.learners.catalogue import learner_classes
+from covbandit.learners import learner_classes
 from covbandit.specifications.catalogue import environment_classes, presets
 from covbandit.specifications.example import example
 from covbandit.specifications.specification import Simulation, Specification, load, loads

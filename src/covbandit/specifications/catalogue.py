@@ -9,16 +9,17 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from covbandit import environments, problems
+from covbandit import environments
 from covbandit.environments import Environment
 from covbandit.errors import InvalidInput
+from covbandit.problems import presets
 from covbandit.specifications.mistakes import did_you_mean
 
 
 def presets() -> dict[str, Callable[..., Any]]:
     """Return the functions that make problems, by name."""
-    members = inspect.getmembers(problems, inspect.isfunction)
-    return {name: made for name, made in members if made.__module__ == problems.__name__ and not name.startswith("_")}
+    members = inspect.getmembers(presets, inspect.isfunction)
+    return {name: made for name, made in members if made.__module__ == presets.__name__ and not name.startswith("_")}
 
 
 def environment_classes() -> dict[str, type[Environment]]:

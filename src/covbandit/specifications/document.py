@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.size_limits import MOST_LEVELS, MOST_SPECIFICATION_BYTES, in_bytes
 from covbandit.errors import InvalidInput
-from covbandit.sizes import MOST_LEVELS, MOST_SPECIFICATION_BYTES, in_bytes
 from covbandit.specifications.choices import STRICT, SWEEP, validate
 from covbandit.specifications.locator import Path, lines_of
 from covbandit.specifications.mistakes import Mistakes, raise_mistakes

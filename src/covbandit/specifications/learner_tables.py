@@ -6,9 +6,8 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
-from covbandit.learners import Learner
-from covbandit.learners.catalogue import learner_classes
-from covbandit.problem import Problem
+from covbandit.learners import Learner, learner_classes
+from covbandit.problems.problem import Problem
 from covbandit.specifications.building import Kind, Maker
 from covbandit.specifications.choices import Choice, choices_of, in_words, optional
 from covbandit.specifications.locator import Path

@@ -10,8 +10,8 @@ from pathlib import Path as File
 from typing import Any
 
 from covbandit import data
-from covbandit.problem import Problem
-from covbandit.problem_distribution import ProblemDistribution
+from covbandit.problems.distribution import ProblemDistribution
+from covbandit.problems.problem import Problem
 from covbandit.specifications.building import Kind, Maker
 from covbandit.specifications.catalogue import presets
 from covbandit.specifications.choices import REFUSALS, SWEEP, Choice, blame, choices_of, in_words, optional

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.tables import Table
 from covbandit.environments import Replay
 from covbandit.learners import Learner
-from covbandit.problem import Problem
-from covbandit.problem_distribution import ProblemDistribution, checked_draw
+from covbandit.problems.distribution import ProblemDistribution, checked_draw
+from covbandit.problems.problem import Problem
 from covbandit.simulation.campaign import Task, Watcher, run_tasks
 from covbandit.simulation.plan import Plan, as_plan, as_replications, default_checkpoints
 from covbandit.specifications.choices import TOP, as_label, first_named, in_words
@@ -24,7 +25,6 @@ from covbandit.specifications.environment_tables import World, environment_for, 
 from covbandit.specifications.learner_tables import Entry, learner_for, learners_of
 from covbandit.specifications.problem_tables import Setting, problems_of
 from covbandit.specifications.sweep import Sweep
-from covbandit.tables import Table
 
 _MOST_SIMULATIONS = 1_000
 

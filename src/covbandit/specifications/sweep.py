@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covbandit.atomic import replacing
+from covbandit.core.files import replacing
+from covbandit.core.tables import Table, data_frame
 from covbandit.errors import MissingExtra
 from covbandit.simulation.result import SimulationResult
 from covbandit.specifications.choices import as_label
-from covbandit.tables import Table, data_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,16 +9,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.errors import CovbanditError
 from covbandit.learners import Learner
 from covbandit.maximization import maximize_utility
 from covbandit.maximization.utility import nearest_positive_semidefinite
-from covbandit.problem import Problem
+from covbandit.problems.problem import Problem
 from covbandit.risk import risk_path
 from covbandit.studies.configuration import Configuration
 
-F64 = NDArray[np.float64]
 Known = tuple[float | None, ...]
 
 

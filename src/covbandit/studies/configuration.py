@@ -14,14 +14,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from covbandit import validation
 from covbandit.allocation import Allocator, allocator
+from covbandit.core import validation
+from covbandit.core.validation import in_one_spelling, same_names
 from covbandit.errors import InvalidInput, NotFound, StateFileError, Unsupported
-from covbandit.learners import Learner
-from covbandit.learners.catalogue import learner_classes
-from covbandit.learners.files import class_name, known_classes, lively, plain
-from covbandit.learners.remarks import said_before
-from covbandit.validation import in_one_spelling, same_names
+from covbandit.learners import Learner, learner_classes
+from covbandit.learners.protocol.serialization import class_name, known_classes, lively, plain
+from covbandit.learners.protocol.setup_warnings import said_before
 
 LONGEST_NAME = 200
 

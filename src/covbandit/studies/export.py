@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from covbandit import validation
-from covbandit.atomic import replacing
+from covbandit.core import validation
+from covbandit.core.files import replacing
+from covbandit.core.tables import Table
 from covbandit.errors import InvalidInput, MissingExtra
 from covbandit.studies.records import Change, Round, StudySummary, as_iso
-from covbandit.tables import Table
 
 Format = Literal["csv", "json", "parquet"]
 FORMATS = ("csv", "json", "parquet")

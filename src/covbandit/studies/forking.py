@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, insert, update
 
+from covbandit.core.typing import F64
 from covbandit.errors import Unsupported
 from covbandit.learners import Explanation, Learner
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.creation import new_study
-from covbandit.studies.log import F64, Told, tell_all, told_rounds
+from covbandit.studies.log import Told, tell_all, told_rounds
 from covbandit.studies.outcomes import Listed, realised
 from covbandit.studies.rows import change_row, outside_round
 from covbandit.studies.schema import changes, rounds, states, studies, tells

@@ -10,14 +10,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.log import Told, tell
 from covbandit.studies.outcomes import realised
 from covbandit.studies.records import as_iso, moment
 from covbandit.studies.stopping import until_stopped
-
-F64 = NDArray[np.float64]
 
 MOST_IMAGINED = 5_000
 """Rounds from outside that are played again at most, to see what the study would have earned."""

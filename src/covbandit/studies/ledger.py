@@ -24,7 +24,7 @@ import numpy as np
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError, StoreUnavailable
-from covbandit.kernels.compilation import CompilationNeeded, nothing_compiles, ready
+from covbandit.kernels.jit.compilation import CompilationNeeded, nothing_compiles, ready
 from covbandit.learners import Learner
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.log import padded, replay, tell

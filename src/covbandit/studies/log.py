@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, and_, bindparam, select
 
+from covbandit.core.typing import F64
 from covbandit.learners import Learner
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.outcomes import Listed, per_unit
 from covbandit.studies.schema import changes, rounds, tells
 from covbandit.studies.stopping import until_stopped
 
-F64 = NDArray[np.float64]
 Progress = Callable[[int], None]
 """Called now and then with the number of rounds done."""
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
 
-F64 = NDArray[np.float64]
 Listed = list[float | None]
 """One number per option, None where there is none."""
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit import validation
+from covbandit.core import validation
 from covbandit.errors import CovbanditError
 from covbandit.learners import Learner
 from covbandit.maximization.utility import nearest_positive_semidefinite

@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from covbandit._version import __version__
-from covbandit.archives import UNREADABLE
+from covbandit.core.archives import UNREADABLE
+from covbandit.core.size_limits import MOST_ROUNDS, as_limited
 from covbandit.errors import StateFileError
 from covbandit.learners import Learner
-from covbandit.learners.files import lively, plain, restore_snapshot
-from covbandit.sizes import MOST_ROUNDS, as_limited
+from covbandit.learners.protocol.serialization import lively, plain, restore_snapshot
 
 _MAGIC = b"CBS1"
 _LENGTH = struct.Struct("<I")

@@ -12,10 +12,10 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, Row, select
 
-from covbandit import validation
 from covbandit.allocation import Allocator, ByName
+from covbandit.core import validation
 from covbandit.errors import InvalidInput, NotFound
-from covbandit.kernels.compilation import CompilationNeeded, ready
+from covbandit.kernels.jit.compilation import CompilationNeeded, ready
 from covbandit.learners import Explanation, Learner
 from covbandit.studies import export as files
 from covbandit.studies.beliefs import Frontier, StudyEstimates, estimates_of, frontier_of

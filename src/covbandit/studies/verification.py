@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, func, select
 
 from covbandit.errors import StateFileError
 from covbandit.learners import Learner
-from covbandit.learners.files import plain
+from covbandit.learners.protocol.serialization import plain
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.log import Progress, replay
 from covbandit.studies.records import Verification

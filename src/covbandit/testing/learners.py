@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covbandit.core.typing import F64
 from covbandit.environments import Gaussian
 from covbandit.errors import CovbanditError, InvalidInput
 from covbandit.learners import Learner, load_learner
-from covbandit.learners.files import describe
-from covbandit.learners.remarks import said_before
+from covbandit.learners.protocol.serialization import describe
+from covbandit.learners.protocol.setup_warnings import said_before
 from covbandit.problems import random
 from covbandit.simulation import simulate
 from covbandit.simulation.engine import fresh_player, total_reward
-
-F64 = NDArray[np.float64]
 
 
 class LearnerConformance(ABC):

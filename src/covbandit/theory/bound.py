@@ -10,12 +10,11 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.tables import Table, as_number
+from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
-from covbandit.problem import Problem
-from covbandit.tables import Table, as_number
-
-F64 = NDArray[np.float64]
+from covbandit.problems.problem import Problem
 
 
 @dataclass(frozen=True)

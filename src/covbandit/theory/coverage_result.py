@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scipy.special import betaincinv
 
-from covbandit.tables import Table
+from covbandit.core.tables import Table
 
 
 @dataclass(frozen=True)

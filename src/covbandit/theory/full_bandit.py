@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from covbandit.designs import as_design, default_design, n_moments, products
+from covbandit.core.typing import F64
 from covbandit.errors import Unsupported
-from covbandit.problem import Problem
-from covbandit.theory.bound import F64, Condition, Quantity, UpperBound, as_problem, as_variance_bound, largest_gap
+from covbandit.problems.designs import as_design, default_design, n_moments, products
+from covbandit.problems.problem import Problem
+from covbandit.theory.bound import Condition, Quantity, UpperBound, as_problem, as_variance_bound, largest_gap
 
 
 @dataclass(frozen=True)

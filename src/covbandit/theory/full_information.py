@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from covbandit.problem import Problem
-from covbandit.tables import as_number
-from covbandit.theory.bound import F64, Condition, Quantity, UpperBound, as_problem, as_variance_bound, variance_of
+from covbandit.core.tables import as_number
+from covbandit.core.typing import F64
+from covbandit.problems.problem import Problem
+from covbandit.theory.bound import Condition, Quantity, UpperBound, as_problem, as_variance_bound, variance_of
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from math import ceil, floor, log, sqrt
 
 import numpy as np
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.size_limits import as_n_options, as_rounds
 from covbandit.errors import InvalidInput
-from covbandit.problem import Problem
-from covbandit.problem_distribution import ProblemDistribution
-from covbandit.sizes import as_n_options, as_rounds
+from covbandit.problems.distribution import ProblemDistribution
+from covbandit.problems.problem import Problem
 
 
 class FullInformationLowerBound(ProblemDistribution):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from covbandit.problem import Problem
-from covbandit.tables import Table
+from covbandit.core.tables import Table
+from covbandit.problems.problem import Problem
 from covbandit.theory.bound import UpperBound, as_horizon
 from covbandit.theory.full_bandit import full_bandit_bound
 from covbandit.theory.full_information import full_information_bound

@@ -29,17 +29,16 @@ from math import e, log
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from covbandit import validation
-from covbandit.designs import n_moments
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
-from covbandit.problem import Problem
+from covbandit.problems.designs import n_moments
+from covbandit.problems.problem import Problem
 from covbandit.theory.bound import as_problem, as_variance_bound
 from covbandit.theory.full_bandit import design_errors
 from covbandit.theory.radius_forms import Radii, mean_form, unit_covariance_radius
-
-F64 = NDArray[np.float64]
 
 Feedback = Literal["all", "chosen", "total"]
 

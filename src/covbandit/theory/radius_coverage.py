@@ -10,18 +10,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from covbandit import validation
-from covbandit.designs import default_design, products
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
-from covbandit.kernels.sampling import covariance_factor
-from covbandit.problem import Problem
+from covbandit.kernels.random.sampling import covariance_factor
+from covbandit.problems.designs import default_design, products
+from covbandit.problems.problem import Problem
 from covbandit.theory.bound import as_problem, as_variance_bound
 from covbandit.theory.coverage_result import Coverage, RadiusCoverage
 from covbandit.theory.full_bandit import total_variances
 from covbandit.theory.radii import Feedback, full_bandit_radii, full_information_radii, semi_bandit_radii
 from covbandit.theory.radius_forms import mean_form, root_of_form, unit_covariance_radius
-
-F64 = NDArray[np.float64]
 
 _BLOCK_NUMBERS = 1 << 20  # rewards in memory at a time
 

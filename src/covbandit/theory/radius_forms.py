@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from covbandit import validation
-
-F64 = NDArray[np.float64]
+from covbandit.core import validation
+from covbandit.core.typing import F64
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from covbandit import validation
+from covbandit.core import validation
+from covbandit.core.typing import F64
 from covbandit.errors import Unsupported
-from covbandit.problem import Problem
-from covbandit.theory.bound import F64, Condition, Quantity, UpperBound, as_problem, as_variance_bound, largest_gap
+from covbandit.problems.problem import Problem
+from covbandit.theory.bound import Condition, Quantity, UpperBound, as_problem, as_variance_bound, largest_gap
 
 
 @dataclass(frozen=True)

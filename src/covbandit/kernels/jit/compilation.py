@@ -1,0 +1,395 @@
+"""How kernels are compiled: once per machine, for one signature each, found again in a cache on disk.
+
+Four facts about Numba shape this file.
+
+* Its cache notices a changed file, but not a changed helper, or constant, in *another* file. Therefore each kernel is
+  kept in a folder named by a hash of all that its code depends on, and no more: a change in one learner leaves the
+  kernels of the others as they are.
+* A call with unforeseen argument types silently compiles a second version and does not cache it. Therefore each kernel
+  has one declared signature, compiled at first use, after which compiling is switched off.
+* `numba.config.CACHE_DIR` is global. It is set only for the moment in which a kernel is told where it is kept, so
+  other packages keep theirs.
+* A kernel that calls another one contains that one's code again, and the compiler goes through all of it again. The
+  large ones are therefore called by symbol (`separate`): compiled once, wherever they are called from. The name of a
+  symbol contains the hash of what is called, and so does the hash of whoever calls it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+from numba.core import config as _numba_config
+from numba.core.event import Listener, install_listener
+
+from covbandit.core.fingerprints import function_hash, referred_to, remember, source_hash
+from covbandit.kernels.jit.linking import define, define_as_fatal, stand_in_for
+
+config: Any = _numba_config  # its attributes are made at run time
+P = ParamSpec("P")
+R = TypeVar("R")
+
+UNROLLED = 5
+"""The number of options of all the paper's experiments. Kernels of which every simulated round is made take their size
+as an argument and are called with this constant where it is the size: once inlined, their loops are unrolled, a fifth
+of a round's time. Other sizes share the general code; a copy per size would cost every user a second of compilation."""
+
+QUIET = "COVBANDIT_QUIET"
+"""The environment variable that, set to anything but 0, keeps `ready` from saying that it compiles."""
+
+_HOW_TO_CALL = ("kernels/jit/linking.py",)
+_OUTDATED_AFTER = 30 * 24 * 3600.0  # seconds for which compiled code of earlier sources is kept
+_lock = threading.RLock()
+_signatures: dict[int, Any] = {}
+_kernels: list[Any] = []
+_on_demand: set[int] = set()
+_hashes: dict[Any, str] = {}
+_kept: dict[Any, bool] = {}  # whether a kernel is kept on disk, once that was tried
+_callbacks: dict[int, Any] = {}
+_separate: dict[int, Any] = {}  # dispatchers that are called by symbol, by the id of what stands for them in kernels
+_symbols: set[str] = set()
+
+
+class _Here(threading.local):
+    """What holds in one thread."""
+
+    may_compile = True
+
+
+class _Notice:
+    """Whether the line that says what takes so long is still to be written, and wanted."""
+
+    written = False
+    unwanted = 0
+
+
+_here = _Here()
+_notice = _Notice()
+
+
+class CompilationNeeded(Exception):
+    """A kernel would have to be compiled, or loaded, where that may not be done: see `nothing_compiles`."""
+
+    def __init__(self, kernel: Any) -> None:
+        super().__init__(f"{_name(kernel)} is not compiled yet")
+        self.kernel = kernel
+
+
+def _user_cache() -> Path:
+    named = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
+    if named and sys.platform != "darwin":
+        return Path(named)
+    try:
+        home = Path.home()
+    except RuntimeError:  # the user has no home folder: nothing can be kept, and kernels are compiled in every process
+        return Path(os.devnull) / "no home folder"
+    if sys.platform == "win32":
+        return home / "AppData" / "Local"
+    return home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
+
+
+def cache_directory() -> Path:
+    """Return the folder in which compiled kernels are kept, each in a folder of its own."""
+    root = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(root) if root else _user_cache() / "covbandit"
+
+
+def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Mark a function as a kernel, to be compiled by Numba at first use.
+
+    Parameters
+    ----------
+    signature
+        A Numba signature, for kernels called from Python. Helpers that only other kernels call need none.
+    on_demand
+        No simulation calls it, so it is not compiled ahead for one.
+
+    Returns
+    -------
+    callable
+        A decorator that returns a Numba dispatcher. Call it from Python through `ready`.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        # Kernels neither allocate nor keep arrays, so they need no reference counting, which at d = 5 would take a
+        # fifth of the time of a simulation step.
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+        if signature is None:
+            # A helper of other kernels: inlined, since passing the many fields of arrays would cost more than its work,
+            # and without the entry points for Python and C, which take time to compile.
+            options |= {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        remember(function.__module__, function.__code__.co_filename)
+        dispatcher: Any = numba.njit(**options)(function)
+        if signature is not None:
+            with _lock:
+                _signatures[id(dispatcher)] = signature
+                _kernels.append(dispatcher)
+                if on_demand:
+                    _on_demand.add(id(dispatcher))
+        return cast("Callable[P, R]", dispatcher)
+
+    return decorate
+
+
+def ready(dispatcher: Callable[P, R]) -> Callable[P, R]:
+    """Return the kernel, compiled (or loaded from the cache) for its one signature.
+
+    The first time in a process that something is compiled, and not merely loaded, a line on standard error says so,
+    unless the environment variable ``COVBANDIT_QUIET`` is set.
+    """
+    compiled = cast("Any", dispatcher)
+    if compiled._can_compile:
+        if not _here.may_compile:
+            raise CompilationNeeded(dispatcher)
+        with _lock:
+            if compiled._can_compile:
+                for callee in _called_by_symbol(compiled):
+                    _register(callee)
+                _compile(compiled, _give_notice)
+                compiled.disable_compile()
+    return dispatcher
+
+
+class nothing_compiles:  # noqa: N801 - called as a function is; a generator would cost every ask and tell more
+    """Let `ready` raise `CompilationNeeded`, in this thread, rather than compile or load: for whoever holds a lock.
+
+    Compiling takes seconds. Whoever catches the error gives up the lock, makes the kernel ready and begins again.
+    """
+
+    def __enter__(self) -> None:
+        self._before = _here.may_compile
+        _here.may_compile = False
+
+    def __exit__(self, *_: object) -> None:
+        _here.may_compile = self._before
+
+
+@contextmanager
+def without_notice() -> Iterator[None]:
+    """Let `ready` compile without a word: for whoever shows that it does."""
+    _notice.unwanted += 1
+    try:
+        yield
+    finally:
+        _notice.unwanted -= 1
+
+
+def notice(kept: bool = True) -> str | None:
+    """Return the line that says what takes so long; None if it was written before, or is not wanted."""
+    if _notice.written or _notice.unwanted or os.environ.get(QUIET, "0") not in ("", "0"):
+        return None
+    _notice.written = True
+    often = "once per machine" if kept else "in every process, since they cannot be kept on disk"
+    return f"covbandit: compiling kernels, {often}; this may take half a minute ({QUIET}=1 hides this line)"
+
+
+def _give_notice(dispatcher: Any) -> None:
+    line = notice(_keep_on_disk(dispatcher))
+    if line is not None and sys.stderr is not None:
+        with suppress(OSError, ValueError):  # nobody reads it, or it is closed: no reason to fail
+            print(line, file=sys.stderr, flush=True)
+
+
+class _OnCompilation(Listener):
+    """Is told by Numba when a kernel was not found in the cache."""
+
+    def __init__(self, kernel: Any, begun: Callable[[Any], None]) -> None:
+        self._kernel = kernel
+        self._begun = begun
+
+    def on_start(self, event: Any) -> None:
+        if event.data["dispatcher"] is self._kernel:
+            self._begun(self._kernel)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+def _compile(dispatcher: Any, begun: Callable[[Any], None]) -> None:
+    """Compile a kernel, or load it; if it is really compiled, tell that first."""
+
+    def prepare(kernel: Any) -> None:
+        begun(kernel)
+        for each in _contained(kernel):
+            if _keep_on_disk(each):
+                _drop_outdated(each)
+
+    _keep_on_disk(dispatcher)
+    with install_listener("numba:compile", _OnCompilation(dispatcher, prepare)):
+        dispatcher.compile(_signatures[id(dispatcher)])
+
+
+def _hash(dispatcher: Any) -> str:
+    """Return what tells apart the versions of a kernel's compiled code; computed when all modules are imported."""
+    if dispatcher not in _hashes:
+        whole = (
+            source_hash(_HOW_TO_CALL),
+            sorted(dispatcher.targetoptions.items()),
+            str(_signatures.get(id(dispatcher), "")),
+            function_hash(dispatcher.py_func, _symbol_called_by),
+        )
+        _hashes[dispatcher] = hashlib.sha256(repr(whole).encode()).hexdigest()[:16]
+    return _hashes[dispatcher]
+
+
+def _keep_on_disk(dispatcher: Any) -> bool:
+    """Tell Numba where a kernel is kept, the first time; return whether it can be.
+
+    Not without a file: Numba would find the code of a function typed in at a prompt again by that function's text.
+    """
+    if dispatcher not in _kept:
+        _kept[dispatcher] = False
+        if Path(dispatcher.py_func.__code__.co_filename).is_file():
+            previous = config.CACHE_DIR
+            config.CACHE_DIR = str(_folder(dispatcher))
+            try:
+                dispatcher.enable_caching()
+                _kept[dispatcher] = True
+            except (RuntimeError, OSError):  # nothing is writable: compile in every process
+                pass
+            finally:
+                config.CACHE_DIR = previous
+    return _kept[dispatcher]
+
+
+def _folder(dispatcher: Any) -> Path:
+    return cache_directory() / f"covbandit-{_hash(dispatcher)}"
+
+
+def _files_of(dispatcher: Any, folder: str, ending: str = "") -> Iterator[Path]:
+    """Yield the files in which Numba, which names them by module and function, keeps a kernel."""
+    named = ".".join(_name(dispatcher).split(".")[-2:])
+    return cache_directory().glob(f"{folder}/*/{named}-*{ending}")
+
+
+def _drop_outdated(dispatcher: Any) -> None:
+    """Remove what earlier versions of a kernel, in the same file, left behind long ago."""
+    place = Path(dispatcher._cache.cache_path)
+    with suppress(OSError):
+        for file in list(_files_of(dispatcher, "covbandit-*")):
+            folder = file.parent
+            if folder.name == place.name and folder != place and file.stat().st_mtime < time.time() - _OUTDATED_AFTER:
+                file.unlink()
+                with suppress(OSError):  # unless there is more in them
+                    folder.rmdir()
+                    folder.parent.rmdir()
+
+
+def separate(dispatcher: Callable[P, R]) -> Callable[P, R]:
+    """Return a stand-in for a kernel with a signature, by which other kernels call it without containing its code.
+
+    For kernels of some size: the call itself takes a few nanoseconds more. Python calls the kernel itself.
+    """
+    stand_in = stand_in_for(_name(dispatcher), lambda: _symbol(dispatcher), _signatures[id(dispatcher)])
+    _separate[id(stand_in)] = dispatcher
+    return cast("Callable[P, R]", stand_in)
+
+
+def _symbol(dispatcher: Any) -> str:
+    return f"{_name(dispatcher)}.{_hash(dispatcher)}"
+
+
+def _symbol_called_by(stand_in: object) -> str | None:
+    """Return the symbol that a value stands for in kernels, None if it is no stand-in."""
+    return _symbol(_separate[id(stand_in)]) if id(stand_in) in _separate else None
+
+
+def _register(dispatcher: Any) -> None:
+    """Compile a kernel and tell the linker its address, before anything that calls it by symbol is loaded."""
+    symbol = _symbol(dispatcher)
+    if symbol not in _symbols:
+        (result,) = ready(dispatcher).overloads.values()  # type: ignore[attr-defined]
+        define(symbol, result)
+        _symbols.add(symbol)
+
+
+def _contained(dispatcher: Any) -> list[Any]:
+    """Return a kernel and those whose code it contains, since it calls them other than by symbol."""
+    found = [dispatcher]
+    for each in found:  # which grows meanwhile
+        for value in referred_to(each.py_func):
+            if isinstance(value, numba.core.dispatcher.Dispatcher) and value not in found:
+                found.append(value)
+    return found
+
+
+def _called_by_symbol(dispatcher: Any) -> list[Any]:
+    """Return the kernels that a kernel calls by symbol, itself or in helpers that it contains."""
+    values = [value for each in _contained(dispatcher) for value in referred_to(each.py_func)]
+    found = {id(value): _separate[id(value)] for value in values if id(value) in _separate}
+    return list(found.values())
+
+
+def callback(dispatcher: Callable[P, R]) -> Callable[P, R]:
+    """Return the compiled kernel in the form in which another kernel takes it as an argument.
+
+    A dispatcher would do as well, but Numba looks up its address anew in every call, which takes 0.1 ms.
+    """
+    compiled = cast("Any", ready(dispatcher))
+    if id(dispatcher) not in _callbacks:
+        (result,) = compiled.overloads.values()
+        _callbacks[id(dispatcher)] = numba.types.CompileResultWAP(result)
+    return cast("Callable[P, R]", _callbacks[id(dispatcher)])
+
+
+def names_of_kernels(everything: bool) -> list[str]:
+    """Return the names of the kernels imported so far; without `everything`, not of those compiled on demand."""
+    return [_name(dispatcher) for dispatcher in _kernels if everything or id(dispatcher) not in _on_demand]
+
+
+def names_not_cached(names: list[str]) -> list[str]:
+    """Return those of the kernels named that no process has compiled yet; none if nothing can be kept on disk."""
+    missing = []
+    for name in names:
+        dispatcher = _kernel_named(name)
+        if _keep_on_disk(dispatcher) and not any(_files_of(dispatcher, _folder(dispatcher).name, ".nbc")):
+            missing.append(name)
+    return missing
+
+
+def names_needed(kernels: Iterable[Callable[..., Any]]) -> list[str]:
+    """Return the names of kernels and of all that they call by symbol, in an order in which they can be loaded."""
+    names: dict[str, None] = {}
+
+    def add(dispatcher: Any) -> None:
+        for callee in _called_by_symbol(dispatcher):
+            if _name(callee) not in names:
+                add(callee)
+        names[_name(dispatcher)] = None
+
+    for each in kernels:
+        add(each)
+    return list(names)
+
+
+def compile_for_use(name: str) -> None:
+    """Compile a kernel and all that it calls, or load them from the cache."""
+    ready(_kernel_named(name))
+
+
+def compile_for_cache(name: str) -> None:
+    """Compile a kernel for other processes to find: in this one it cannot be called.
+
+    What it calls by symbol is not compiled with it, so that processes can share the work in any order. The linker wants
+    an address for each symbol all the same, and gets one that ends the process.
+    """
+    dispatcher = _kernel_named(name)
+    for callee in _called_by_symbol(dispatcher):
+        define_as_fatal(_symbol(callee))
+    _compile(dispatcher, lambda kernel: None)
+
+
+def _name(dispatcher: Any) -> str:
+    return f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__name__}"
+
+
+def _kernel_named(name: str) -> Any:
+    return next(dispatcher for dispatcher in reversed(_kernels) if _name(dispatcher) == name)

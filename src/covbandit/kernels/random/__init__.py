@@ -1,0 +1,10 @@
+"""Random numbers for kernels.
+
+=====================  ================================================
+file                   what it holds
+=====================  ================================================
+``counter_random.py``  numbers that depend on a key and a counter alone
+``choice.py``          a random choice with given probabilities
+``sampling.py``        correlated rewards from independent draws
+=====================  ================================================
+"""

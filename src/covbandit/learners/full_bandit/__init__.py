@@ -1,0 +1,15 @@
+"""Learners that see one total per round (feedback "total").
+
+======================  ====================================================
+file                    what it holds
+======================  ====================================================
+``mc_ete.py``           MC-ETE (Algorithm 3)
+``ogd_ete.py``          OGD-ETE
+``linear_fb.py``        LinearFB, which ignores risk
+``gradient_ts/``        GradientTS: samples the gradient of the utility
+``base.py``             `ExploreThenExploit` and `MergingExploreThenExploit`
+``design_schedule.py``  when to explore, and the statistics of each action
+``active_design.py``    the actions that contain no retired option
+``estimates.py``        means and covariances from the totals of the actions
+======================  ====================================================
+"""

@@ -1,0 +1,187 @@
+"""What the learners of the full-bandit setting share besides their kernels: arguments, explanations, merging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from covbandit.core import validation
+from covbandit.core.typing import F64
+from covbandit.errors import InvalidInput, NotIdentified, StateFileError
+from covbandit.kernels.jit.compilation import ready
+from covbandit.learners.full_bandit.design_schedule import (
+    COMPLETED,
+    COVARIANCE,
+    DESIGN,
+    EXACT,
+    MEAN,
+    PROJECT,
+    WIDTH,
+    decide_by_schedule,
+    find_place,
+    schedule_layout,
+)
+from covbandit.learners.protocol.base import Hold, Learner
+from covbandit.learners.protocol.explanation import STANDARD_ERROR, Estimates
+from covbandit.learners.protocol.serialization import require_counts, require_finite, require_weights, require_whole
+from covbandit.learners.protocol.state import ACTIVE, CAP, Layout
+from covbandit.problems.designs import as_design, inverses, n_moments, products
+
+Indefinite = Literal["project", "exact"]
+_CODES = {"project": PROJECT, "exact": EXACT}
+
+
+class ExploreThenExploit(Learner):
+    """A learner that plays rounds of a design until it knows enough, then what seems best, then more rounds."""
+
+    feedback = "total"
+    _layout = schedule_layout()
+    _decide_kernel = decide_by_schedule
+    _refresh_kernel: ClassVar[Callable[..., None]]
+    variance_bound: float = 1.0  # for those that make gradient steps
+
+    def __init__(
+        self,
+        *,
+        n_options: int,
+        design: ArrayLike | None,
+        indefinite: Indefinite,
+        options: Sequence[str] | None = None,
+        seed: int | None = None,
+        hold: Hold | None = None,
+    ) -> None:
+        if indefinite not in _CODES:
+            raise InvalidInput(f'indefinite must be "project" or "exact", got {indefinite!r}')
+        self.indefinite = indefinite
+        self.design: F64 | None = None
+        if design is not None:
+            d = validation.as_count(n_options, "n_options", 1)
+            self.design = as_design(design, d, validation.as_options(options, d))
+            self._layout = schedule_layout(-(-len(self.design) // d**2))
+        super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
+
+    @classmethod
+    def _layout_for(cls, d: int, config: dict[str, Any]) -> Layout:
+        design = config.get("design")
+        return schedule_layout() if design is None else schedule_layout(-(-len(design) // d**2))
+
+    def _parameters(self) -> Sequence[float] | F64:
+        actions = n_moments(self.n_options) if self.design is None else len(self.design)
+        common = (self.risk_aversion or 0.0, float(_CODES[self.indefinite]), float(actions), self.variance_bound)
+        return common if self.design is None else np.concatenate([common, inverses(self.design)])
+
+    @property
+    def rounds_completed(self) -> int:
+        """How often every action of the design has been observed: N in Algorithm 3."""
+        return int(self._state.v[COMPLETED, 0])
+
+    def _estimates(self) -> Estimates:
+        """Return the estimates of the last completed round; what takes a variance is unknown before the second."""
+        s = self._state
+        if self.rounds_completed == 0:
+            return Estimates(width_kind=STANDARD_ERROR)
+        mean, sigma, width = s.v[MEAN].copy(), s.m[COVARIANCE].copy(), s.v[WIDTH].copy()
+        out = np.flatnonzero(s.v[CAP] <= 0)
+        if out.size:
+            # Of a retired option there is what was seen of it alone; in a design of one's own it need not be alone.
+            n = np.zeros(out.size) if self.design is not None else self._action_counts()[out]
+            mean[out[n < 1]] = np.nan
+            width[out[n < 2]] = np.nan
+            variances = np.where(n < 2, np.nan, sigma[out, out])
+            sigma[out] = np.nan
+            sigma[:, out] = np.nan
+            sigma[out, out] = variances
+        if self.rounds_completed == 1:
+            return Estimates(mean, width_kind=STANDARD_ERROR)
+        return Estimates(mean, sigma, width, STANDARD_ERROR)
+
+    def _action_counts(self) -> F64:
+        assert self._layout is not None
+        return self._layout.named(self._state)["action_count"].ravel()
+
+    def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
+        require_counts(arrays, ["action_count"], rounds)
+        require_finite(arrays, ["action_mean", "action_scatter"])
+        require_weights(arrays, "weights")
+        require_whole(arrays, "removed", self.n_options)
+        # As `find_place` has it: kernels look for the next action from the cursor on, and must find one.
+        options = arrays["active"] > 0
+        if self.design is None:
+            first, second = np.triu_indices(self.n_options, 1)
+            usable = np.concatenate([options, options[first] & options[second]])
+        else:
+            usable = self._usable(arrays["active"])[1]
+        count = arrays["action_count"].ravel()[: usable.size][usable]
+        if not count.size:
+            raise StateFileError("no action of its design is left")
+        place = {
+            "completed": count.min(),
+            "begun": (count > count.min()).sum(),
+            "cursor": np.flatnonzero(usable)[count.argmin()],
+        }
+        for name, expected in place.items():
+            if arrays[name][0] != expected:
+                raise StateFileError(f"its {name} is {arrays[name][0]:g}, where its counts of actions say {expected:g}")
+
+    # When options go out of use ---------------------------------------------------------------------------------------
+
+    def _usable(self, in_use: F64) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which options are in use, and which actions of a design of one's own contain no other."""
+        assert self.design is not None
+        options = in_use > 0
+        return options, np.all(self.design[:, ~options] == 0, axis=1)
+
+    def _check_in_use(self, in_use: F64) -> None:
+        if self.design is None or in_use.all():
+            return
+        options, actions = self._usable(in_use)
+        left = self.design[np.ix_(actions, options)]
+        needed = n_moments(int(options.sum()))
+        if len(left) < needed or np.linalg.matrix_rank(products(left)) < needed:
+            raise NotIdentified(
+                f"{len(left)} of {len(self.design)} actions of the design contain no retired option; they do not tell "
+                f"the {needed} variances and covariances of the {int(options.sum())} options left in use. Add actions "
+                "of these alone to the design, or leave design out: the default serves any of its options"
+            )
+
+    def _arrange(self) -> None:
+        super()._arrange()
+        in_use = self._state.v[ACTIVE]
+        if self.design is None:
+            return
+        whole = inverses(self.design)
+        if not in_use.all():
+            options, actions = self._usable(in_use)
+            left = np.ascontiguousarray(self.design[np.ix_(actions, options)])
+            first, second = np.triu_indices(self.n_options, 1)
+            moments = np.concatenate([options, options[first] & options[second]])
+            wide = np.zeros((self.n_options + moments.size, len(self.design)))
+            narrow = inverses(left)[left.size :].reshape(-1, len(left))
+            wide[np.ix_(np.concatenate([options, moments]), actions)] = narrow
+            whole = np.concatenate([self.design.ravel(), wide.ravel()])
+        self._state.p[DESIGN:] = whole
+
+    def _adapt(self) -> None:
+        ready(find_place)(self._state)
+        if self.rounds_completed:
+            ready(self._kernel("_refresh_kernel"))(self._state)
+
+
+class MergingExploreThenExploit(ExploreThenExploit):
+    """One whose decisions follow from the statistics of its actions alone, so that it can be merged."""
+
+    def _merge(self, other: Self) -> None:
+        assert self._layout is not None
+        mine, theirs = self._layout.named(self._state), self._layout.named(other._state)
+        n, m = mine["action_count"], theirs["action_count"]
+        total = np.maximum(n + m, 1)
+        between = theirs["action_mean"] - mine["action_mean"]
+        mine["action_mean"] += between * (m / total)
+        mine["action_scatter"] += theirs["action_scatter"] + between**2 * (n * m / total)
+        mine["action_count"] += m
+        ready(find_place)(self._state)
+        if self.rounds_completed:
+            ready(self._kernel("_refresh_kernel"))(self._state)
