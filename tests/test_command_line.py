@@ -40,12 +40,12 @@ def test_warmup_compiles_into_the_cache(tmp_path: Path) -> None:
     run("-c", "from covbandit.cli.warmup import compile_kernels, Console; compile_kernels(Console())")
     ahead = compiled()
     assert "driver.play" in ahead
-    assert "optimistic_bound.bound_node" not in ahead
+    assert "bound.bound_node" not in ahead
     said = run("-m", "covbandit.cli", "warmup").stderr
     assert "kernels ready" in said
     assert said.count("covbandit: compiling kernels, once per machine") == 1  # also where no terminal shows progress
     everything = compiled()
-    assert everything - ahead >= {"optimistic_bound.bound_node", "optimistic_proof.prove_optimistic"}
+    assert everything - ahead >= {"bound.bound_node", "proof.prove_optimistic"}
     code = (
         "import covbandit as cb; from covbandit.simulation.driver import play; import json;"
         "cb.simulate(cb.problems.synthetic(), cb.MCEmpirical(n_options=5, risk_aversion=0.1), 10, 1);"

@@ -12,14 +12,14 @@ from typing import Any
 from covbandit import environments
 from covbandit.environments import Environment
 from covbandit.errors import InvalidInput
-from covbandit.problems import presets
+from covbandit.problems import presets as ready_made
 from covbandit.specifications.mistakes import did_you_mean
 
 
 def presets() -> dict[str, Callable[..., Any]]:
     """Return the functions that make problems, by name."""
-    members = inspect.getmembers(presets, inspect.isfunction)
-    return {name: made for name, made in members if made.__module__ == presets.__name__ and not name.startswith("_")}
+    members = inspect.getmembers(ready_made, inspect.isfunction)
+    return {name: made for name, made in members if made.__module__ == ready_made.__name__ and not name.startswith("_")}
 
 
 def environment_classes() -> dict[str, type[Environment]]:
