@@ -97,7 +97,7 @@ def test_going_over_to_pairs_loses_nothing(name: str) -> None:
         whole.tell(weights, row)
         small.tell(weights, row)
     mean, sigma = whole._estimates().mean, whole._estimates().covariance
-    small._go_over()
+    small._switch_to_pairwise()
     small._reckon()
     assert np.allclose(small._estimates().mean, mean, rtol=1e-13)
     assert np.allclose(small._estimates().covariance, sigma, rtol=1e-12)

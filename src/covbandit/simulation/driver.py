@@ -11,18 +11,7 @@ from numba import types
 from covbandit.core.typing import F64, I64
 from covbandit.kernels.jit.compilation import UNROLLED, kernel, ready, separate, without_notice
 from covbandit.learners.protocol.retired_options import call_confine_in_place
-from covbandit.learners.protocol.state import (
-    ABSORB,
-    CAP,
-    DECIDE,
-    HOLD,
-    HOLD_ROUNDS,
-    LAST,
-    START,
-    STATE_TYPE,
-    TOLD,
-    State,
-)
+from covbandit.learners.protocol.state import ABSORB, DECIDE, STATE_TYPE, LearnerState, State
 
 ALL = 0
 CHOSEN = 1
@@ -71,7 +60,7 @@ def _loss(w: F64, best: F64, reduced: F64, curvature: F64, away: F64, slope: F64
 def play(
     decide: Callable[[State, int, F64], None],
     absorb: Callable[[State, F64, F64], None],
-    s: State,
+    state: State,
     feedback: int,
     rewards: F64,
     best: F64,
@@ -98,14 +87,15 @@ def play(
     work          4 × d scratch
     ============  ========================================================================
     """
+    s = LearnerState(state)
     n, d = rewards.shape
     w = work[0]
     y = work[1]
     away = work[2]
     slope = work[3]
     total = paid[0]
-    t = s.i[TOLD]
-    held = s.i[HOLD_ROUNDS]
+    t = s.told
+    held = s.hold_rounds
     at = 0
     while at < checkpoints.size and checkpoints[at] <= t:
         at += 1
@@ -117,28 +107,28 @@ def play(
         t += 1
         if t <= held:
             for i in range(d):
-                w[i] = s.v[HOLD, i]
+                w[i] = s.held_weights[i]
         else:
-            decide(s, t, w)
+            decide(state, t, w)
         if d == UNROLLED:
             total += _loss(w, best, reduced, curvature, away, slope, UNROLLED)
         else:
             total += _loss(w, best, reduced, curvature, away, slope, d)
         if feedback == ALL:
-            absorb(s, w, rewards[k])
+            absorb(state, w, rewards[k])
         elif feedback == CHOSEN:
             for i in range(d):
                 y[i] = rewards[k, i] if w[i] > 0.0 else np.nan
-            absorb(s, w, y)
+            absorb(state, w, y)
         else:
             earned = 0.0
             for i in range(d):
                 earned += w[i] * rewards[k, i]
             y[0] = earned
-            absorb(s, w, y[:1])
+            absorb(state, w, y[:1])
         for i in range(d):
-            s.v[LAST, i] = w[i]
-        s.i[TOLD] = t
+            s.last_weights[i] = w[i]
+        s.told = t
         if t == following:
             regret[at] = total
             for i in range(d):
@@ -162,9 +152,10 @@ def confined(decide: Decide) -> Decide:
     call_decide = separate(decide)
 
     @kernel(DECIDE, on_demand=True)
-    def decide_in_use(s: State, t: int, w: F64) -> None:
-        call_decide(s, t, w)
-        call_confine_in_place(w, s.v[CAP], s.v[START])
+    def decide_in_use(state: State, t: int, w: F64) -> None:
+        call_decide(state, t, w)
+        s = LearnerState(state)
+        call_confine_in_place(w, s.cap, s.start_weights)
 
     with without_notice():
         return ready(decide_in_use)

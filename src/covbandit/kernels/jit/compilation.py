@@ -45,7 +45,7 @@ of a round's time. Other sizes share the general code; a copy per size would cos
 QUIET = "COVBANDIT_QUIET"
 """The environment variable that, set to anything but 0, keeps `ready` from saying that it compiles."""
 
-_HOW_TO_CALL = ("kernels/jit/linking.py",)
+_HOW_TO_COMPILE = ("kernels/jit/linking.py", "kernels/jit/views.py")
 _OUTDATED_AFTER = 30 * 24 * 3600.0  # seconds for which compiled code of earlier sources is kept
 _lock = threading.RLock()
 _signatures: dict[int, Any] = {}
@@ -158,6 +158,11 @@ def ready(dispatcher: Callable[P, R]) -> Callable[P, R]:
     return dispatcher
 
 
+def uncompiled(dispatcher: Callable[P, R]) -> Callable[..., Any]:
+    """Return the Python function that a kernel is compiled from: a formula that Python uses for arrays, too."""
+    return cast("Callable[..., Any]", cast("Any", dispatcher).py_func)
+
+
 class nothing_compiles:  # noqa: N801 - called as a function is; a generator would cost every ask and tell more
     """Let `ready` raise `CompilationNeeded`, in this thread, rather than compile or load: for whoever holds a lock.
 
@@ -231,10 +236,10 @@ def _hash(dispatcher: Any) -> str:
     """Return what tells apart the versions of a kernel's compiled code; computed when all modules are imported."""
     if dispatcher not in _hashes:
         whole = (
-            source_hash(_HOW_TO_CALL),
+            source_hash(_HOW_TO_COMPILE),
             sorted(dispatcher.targetoptions.items()),
             str(_signatures.get(id(dispatcher), "")),
-            function_hash(dispatcher.py_func, _symbol_called_by),
+            function_hash(dispatcher.py_func, _compiled_as),
         )
         _hashes[dispatcher] = hashlib.sha256(repr(whole).encode()).hexdigest()[:16]
     return _hashes[dispatcher]
@@ -297,9 +302,14 @@ def _symbol(dispatcher: Any) -> str:
     return f"{_name(dispatcher)}.{_hash(dispatcher)}"
 
 
-def _symbol_called_by(stand_in: object) -> str | None:
-    """Return the symbol that a value stands for in kernels, None if it is no stand-in."""
-    return _symbol(_separate[id(stand_in)]) if id(stand_in) in _separate else None
+def _compiled_as(value: object) -> str | None:
+    """Return what compiled code contains of a value that it does not contain as it is; None for all others.
+
+    Of a kernel that is called by symbol, that is the symbol; of a class that declares a view, the places of its names.
+    """
+    if id(value) in _separate:
+        return _symbol(_separate[id(value)])
+    return str(value.compiled_as) if isinstance(value, type) and hasattr(value, "compiled_as") else None
 
 
 def _register(dispatcher: Any) -> None:
