@@ -1,15 +1,15 @@
 // Start: theme, token, and the view that the address names. Studies are addressed as #/study/<name>.
 
-import { onTokenNeeded, SignedOut, version } from "./api.js";
-import { tokenDialog } from "./dialogs.js";
-import { fill, h } from "./dom.js";
-import { bad, catchTheRest, errorBox } from "./messages.js";
-import { setToken, token } from "./session.js";
-import { startTheme } from "./theme.js";
-import { startClock } from "./times.js";
-import { showCreate } from "./view-create.js";
-import { showStudies } from "./view-studies.js";
-import { showStudy } from "./view-study.js";
+import { onTokenNeeded, SignedOut, version } from "./lib/api.js";
+import { tokenDialog } from "./lib/dialogs.js";
+import { fill, h } from "./lib/dom.js";
+import { bad, catchTheRest, errorBox } from "./lib/messages.js";
+import { setToken, token } from "./lib/token.js";
+import { startTheme } from "./lib/theme.js";
+import { startClock } from "./lib/relative-times.js";
+import { showCreate } from "./views/new-study.js";
+import { showStudies } from "./views/studies.js";
+import { showStudy } from "./views/study.js";
 
 const main = document.getElementById("main");
 const sign = document.getElementById("sign");

@@ -1,6 +1,6 @@
 // The public HTTP API, one function per call. Errors carry the API's own message and hint.
 
-import { setToken, token } from "./session.js";
+import { setToken, token } from "./token.js";
 
 const BASE = new URL("api/v1", document.baseURI.split("#")[0]).href; // relative: also right behind a path prefix
 

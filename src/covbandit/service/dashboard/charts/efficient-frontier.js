@@ -1,7 +1,7 @@
 // The efficient frontier on the estimates, with where the study is and where it would be best.
 
-import { chartCard, room, tooltip, valueAxis } from "./charts.js";
-import { listed, number, percent, sentence, short } from "./format.js";
+import { chartCard, room, tooltip, valueAxis } from "./chart-card.js";
+import { listed, number, percent, sentence, short } from "../lib/format.js";
 
 const SHOWN_WEIGHTS = 6;
 const GAP = 0.07;

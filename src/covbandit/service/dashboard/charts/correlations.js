@@ -1,10 +1,10 @@
 // The correlations as a table of coloured cells: its own text alternative, legible at any size.
 
-import { card } from "./charts.js";
-import { fill, h } from "./dom.js";
-import { short } from "./format.js";
-import { leading, leadingNote } from "./leading.js";
-import { errorBox } from "./messages.js";
+import { card } from "./chart-card.js";
+import { fill, h } from "../lib/dom.js";
+import { short } from "../lib/format.js";
+import { leading, leadingNote } from "./drawn-options.js";
+import { errorBox } from "../lib/messages.js";
 
 const DENSE = 12; // options; beyond, cells are small and the card takes the whole width
 const ROOMY = 6;

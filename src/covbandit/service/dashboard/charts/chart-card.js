@@ -1,10 +1,10 @@
 // A chart in a card, with a text alternative: its data as a table, one button away.
 
-import { fill, h, newId, table } from "./dom.js";
-import { tick } from "./format.js";
-import { chartColours } from "./palette.js";
-import { errorBox } from "./messages.js";
-import { reducedMotion } from "./theme.js";
+import { fill, h, newId, table } from "../lib/dom.js";
+import { tick } from "../lib/format.js";
+import { chartColours } from "./colours.js";
+import { errorBox } from "../lib/messages.js";
+import { reducedMotion } from "../lib/theme.js";
 
 const { echarts } = window;
 

@@ -1,7 +1,7 @@
 // What the study's proposals earned and how much it varied; against equal weights only where that can be known.
 
-import { chartCard, room, toldAxis, toldPoints, tooltip, valueAxis } from "./charts.js";
-import { count, moment, number, plural } from "./format.js";
+import { chartCard, room, toldAxis, toldPoints, tooltip, valueAxis } from "./chart-card.js";
+import { count, moment, number, plural } from "../lib/format.js";
 
 const WHY_NOT = {
   chosen: "No comparison with equal weights: of the options without weight, nobody knows what they would have earned.",

@@ -1,6 +1,6 @@
 // Colours that colour-blind readers can tell apart (Okabe and Ito), and the theme's colours for charts.
 
-import { colour } from "./theme.js";
+import { colour } from "../lib/theme.js";
 
 const BASE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#c8b400", "#7f7f86"];
 

@@ -1,11 +1,11 @@
 // All studies at a glance.
 
-import * as api from "./api.js";
-import { fill, h } from "./dom.js";
-import { count } from "./format.js";
-import { startPolling } from "./live.js";
-import { since } from "./times.js";
-import { feedbackWords } from "./words.js";
+import * as api from "../lib/api.js";
+import { fill, h } from "../lib/dom.js";
+import { count } from "../lib/format.js";
+import { startPolling } from "../lib/polling.js";
+import { since } from "../lib/relative-times.js";
+import { feedbackWords } from "../lib/study-terms.js";
 
 const EVERY = 5000;
 

@@ -1,10 +1,10 @@
 // The weights proposed now: a bar, the reason in words, and the figures behind it, one row per option.
 
-import { card } from "./charts.js";
-import { fill, h } from "./dom.js";
-import { count, number, percent, plural } from "./format.js";
-import { errorBox } from "./messages.js";
-import { facts, reasons } from "./reasons.js";
+import { card } from "../charts/chart-card.js";
+import { fill, h } from "../lib/dom.js";
+import { count, number, percent, plural } from "../lib/format.js";
+import { errorBox } from "../lib/messages.js";
+import { facts, reasons } from "./weight-reasons.js";
 
 const MANY = 6; // more options without weight than this are folded away
 

@@ -1,9 +1,9 @@
 // A study in one sentence and six figures.
 
-import { h } from "./dom.js";
-import { count, duration, listed, number, percent, plural, sentence, signed } from "./format.js";
-import { since } from "./times.js";
-import { feedbackWords, outcomeWords } from "./words.js";
+import { h } from "../lib/dom.js";
+import { count, duration, listed, number, percent, plural, sentence, signed } from "../lib/format.js";
+import { since } from "../lib/relative-times.js";
+import { feedbackWords, outcomeWords } from "../lib/study-terms.js";
 
 export function headline(summary, explanation, history) {
   const by = explanation.by_option;

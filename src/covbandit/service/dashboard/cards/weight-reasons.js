@@ -1,6 +1,6 @@
 // Why an option has its weight, in words, and only as far as the figures say so.
 
-import { number, percent, plural } from "./format.js";
+import { number, percent, plural } from "../lib/format.js";
 
 /** The figures of /explain and /estimates, one record per option. */
 export function facts(explanation, estimates, summary) {

@@ -1,12 +1,12 @@
 // The table of rounds: filter, pages, details, and the buttons to tell or amend.
 
-import { card } from "./charts.js";
-import { entry, fill, h, newId, table } from "./dom.js";
-import { count, moment, number, percent, plural, signed } from "./format.js";
-import { bad, good } from "./messages.js";
-import { amendDialog } from "./round-form.js";
-import { statusOf } from "./round-store.js";
-import { since } from "./times.js";
+import { card } from "../charts/chart-card.js";
+import { entry, fill, h, newId, table } from "../lib/dom.js";
+import { count, moment, number, percent, plural, signed } from "../lib/format.js";
+import { bad, good } from "../lib/messages.js";
+import { amendDialog } from "./round-dialogs.js";
+import { statusOf } from "../lib/round-store.js";
+import { since } from "../lib/relative-times.js";
 
 const PAGE = 20;
 

@@ -1,13 +1,13 @@
 // Changes of the set-up, each behind a confirmation and in the log; exports; the check of the log.
 
-import * as api from "./api.js";
-import { card } from "./charts.js";
-import { confirmDialog } from "./dialogs.js";
-import { fill, h } from "./dom.js";
-import { number, rough, sentence } from "./format.js";
-import { bad, good } from "./messages.js";
-import { numberField, numberIn } from "./typed.js";
-import { since } from "./times.js";
+import * as api from "../lib/api.js";
+import { card } from "../charts/chart-card.js";
+import { confirmDialog } from "../lib/dialogs.js";
+import { fill, h } from "../lib/dom.js";
+import { number, rough, sentence } from "../lib/format.js";
+import { bad, good } from "../lib/messages.js";
+import { numberField, numberIn } from "../lib/number-input.js";
+import { since } from "../lib/relative-times.js";
 
 function changeWords({ kind, detail }) {
   switch (kind) {

@@ -1,13 +1,13 @@
 // Telling, amending, and recording rounds from elsewhere: one form, three uses. It lives in a dialog that no refresh
 // touches, so nothing typed is ever lost.
 
-import * as api from "./api.js";
-import { formDialog } from "./dialogs.js";
-import { entry, fill, h, newId } from "./dom.js";
-import { number, percent } from "./format.js";
-import { Plain } from "./messages.js";
-import { numberField, numberIn, valueOf } from "./typed.js";
-import { outcomePrompt } from "./words.js";
+import * as api from "../lib/api.js";
+import { formDialog } from "../lib/dialogs.js";
+import { entry, fill, h, newId } from "../lib/dom.js";
+import { number, percent } from "../lib/format.js";
+import { Plain } from "../lib/messages.js";
+import { numberField, numberIn, valueOf } from "../lib/number-input.js";
+import { outcomePrompt } from "../lib/study-terms.js";
 
 const TOLERANCE = 1e-9; // of the sum of weights, as the API's
 

@@ -1,12 +1,12 @@
 // A new study, with each choice explained where it is made.
 
-import * as api from "./api.js";
-import { fill, h, newId } from "./dom.js";
-import { bad, good, Plain, told } from "./messages.js";
-import { plural } from "./format.js";
-import { numberField, numberIn } from "./typed.js";
-import { studyLink } from "./view-studies.js";
-import { feedbackWords, learnerClasses, outcomeWords } from "./words.js";
+import * as api from "../lib/api.js";
+import { fill, h, newId } from "../lib/dom.js";
+import { bad, good, Plain, told } from "../lib/messages.js";
+import { plural } from "../lib/format.js";
+import { numberField, numberIn } from "../lib/number-input.js";
+import { studyLink } from "./studies.js";
+import { feedbackWords, learnerClasses, outcomeWords } from "../lib/study-terms.js";
 
 const UNITS = { minutes: 60, hours: 3600, days: 86400 };
 const NO_RHO = new Set(["LinearFI", "LinearFB", "OLSUCBC"]); // these learners look at means alone

@@ -1,8 +1,8 @@
 // Estimated means with bars that say how far off they may be.
 
-import { categoryAxis, chartCard, room, tooltip, valueAxis } from "./charts.js";
-import { count, number, short } from "./format.js";
-import { leading, leadingNote } from "./leading.js";
+import { categoryAxis, chartCard, room, tooltip, valueAxis } from "./chart-card.js";
+import { count, number, short } from "../lib/format.js";
+import { leading, leadingNote } from "./drawn-options.js";
 
 /** What the bars are: 95 % only where the width is a standard error, else the learner's own width in its own words. */
 export function barKind(widthKind) {

@@ -1,8 +1,8 @@
 // What was played over time, as areas stacked to one.
 
-import { chartCard, room, toldAxis, toldPoints, tooltip, valueAxis } from "./charts.js";
-import { count, moment, percent, plural } from "./format.js";
-import { leadingColumns } from "./leading.js";
+import { chartCard, room, toldAxis, toldPoints, tooltip, valueAxis } from "./chart-card.js";
+import { count, moment, percent, plural } from "../lib/format.js";
+import { leadingColumns } from "./drawn-options.js";
 
 const MOST_ROWS = 12; // of a tooltip
 const MOST_AREAS = 24; // as many as there are colours

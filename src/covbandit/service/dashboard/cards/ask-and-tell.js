@@ -1,12 +1,12 @@
 // Ask for weights, and see which rounds still wait for their outcome.
 
-import * as api from "./api.js";
-import { card } from "./charts.js";
-import { fill, h } from "./dom.js";
-import { ago, moment, percent } from "./format.js";
-import { bad, good } from "./messages.js";
-import { outsideDialog, tellDialog } from "./round-form.js";
-import { statusOf } from "./round-store.js";
+import * as api from "../lib/api.js";
+import { card } from "../charts/chart-card.js";
+import { fill, h } from "../lib/dom.js";
+import { ago, moment, percent } from "../lib/format.js";
+import { bad, good } from "../lib/messages.js";
+import { outsideDialog, tellDialog } from "./round-dialogs.js";
+import { statusOf } from "../lib/round-store.js";
 
 const MOST = 4; // waiting rounds shown at once; the table below has the others
 

@@ -1,21 +1,21 @@
 // One study: what it proposes and why, what it has learned, what was played, and how it is set up.
 
-import * as api from "./api.js";
-import { askCard } from "./ask-card.js";
-import { frontierChart } from "./chart-frontier.js";
-import { meansChart } from "./chart-means.js";
-import { rewardChart, riskChart } from "./chart-performance.js";
-import { weightsChart } from "./chart-weights.js";
-import { fill, h } from "./dom.js";
-import { correlationCard } from "./heatmap.js";
-import { startPolling } from "./live.js";
-import { bad } from "./messages.js";
-import { figures, headline, remarksOn, setUp } from "./now.js";
-import { optionColour } from "./palette.js";
-import { RoundStore } from "./round-store.js";
-import { roundsCard } from "./rounds-card.js";
-import { logCard, settingsCard } from "./settings-card.js";
-import { weightsCard } from "./weights-table.js";
+import * as api from "../lib/api.js";
+import { askCard } from "../cards/ask-and-tell.js";
+import { frontierChart } from "../charts/efficient-frontier.js";
+import { meansChart } from "../charts/estimated-means.js";
+import { rewardChart, riskChart } from "../charts/reward-and-risk.js";
+import { weightsChart } from "../charts/weights-over-time.js";
+import { fill, h } from "../lib/dom.js";
+import { correlationCard } from "../charts/correlations.js";
+import { startPolling } from "../lib/polling.js";
+import { bad } from "../lib/messages.js";
+import { figures, headline, remarksOn, setUp } from "../cards/study-header.js";
+import { optionColour } from "../charts/colours.js";
+import { RoundStore } from "../lib/round-store.js";
+import { roundsCard } from "../cards/rounds.js";
+import { logCard, settingsCard } from "../cards/set-up.js";
+import { weightsCard } from "../cards/proposed-weights.js";
 
 /** Each option keeps its colour while the page is open, in the order in which the study came to know them. */
 function colouring() {
