@@ -184,6 +184,34 @@ def test_the_page_has_one_address(url: str) -> None:
         assert httpx.get(f"{url}{copy}", timeout=60).status_code == 404
 
 
+def test_what_is_for_developers_is_not_served(url: str) -> None:
+    folder = Path(str(files("covbandit.service") / "dashboard"))
+    for name in ("README.md", "lib/types.d.ts"):
+        assert (folder / name).is_file()
+        assert httpx.get(f"{url}/dashboard/{name}", timeout=60).status_code == 404
+    assert httpx.get(f"{url}/dashboard/lib/api.js", timeout=60).headers["content-type"].startswith("text/javascript")
+
+
+def test_types_name_the_fields_of_the_answers(url: str) -> None:
+    """The types that the JavaScript is checked with follow the service's own models."""
+    schemas = httpx.get(f"{url}/api/v1/openapi.json", timeout=60).json()["components"]["schemas"]
+    types = (Path(str(files("covbandit.service") / "dashboard")) / "lib" / "types.d.ts").read_text(encoding="utf-8")
+    compared = set()
+    for name, body in re.findall(r"^export interface (\w+)[^{]*\{\n(.*?)^\}", types, flags=re.MULTILINE | re.DOTALL):
+        model = schemas.get(f"{name}Answer") or schemas.get(name)
+        if model is not None:
+            fields = set(re.findall(r"^  (\w+)\??:", body, flags=re.MULTILINE))
+            known = set(model["properties"])
+            assert fields <= known if name.endswith("Body") else fields == known, name
+            compared.add(name)
+    answers = (
+        "Version RiskAversionCheck Summary Round Rounds Explanation OptionColumns Estimates Frontier FrontierPoint "
+    )
+    answers += "MarkedPoint History Change Verification"
+    bodies = "CreateBody AskBody TellBody TellOutsideBody ChangeBody"
+    assert compared == {*answers.split(), *bodies.split()}
+
+
 # A study from its creation on ----------------------------------------------------------------------------------------
 
 

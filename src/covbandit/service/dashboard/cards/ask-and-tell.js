@@ -1,16 +1,24 @@
 // Ask for weights, and see which rounds still wait for their outcome.
 
-import * as api from "../lib/api.js";
-import { card } from "../charts/chart-card.js";
-import { fill, h } from "../lib/dom.js";
-import { ago, moment, percent } from "../lib/format.js";
-import { bad, good } from "../lib/messages.js";
 import { outsideDialog, tellDialog } from "./round-dialogs.js";
+import * as api from "../lib/api.js";
+import { card } from "../lib/card.js";
+import { byFocusName, fill, h } from "../lib/dom.js";
+import { ago, moment, percent } from "../lib/format.js";
+import { showError, showSuccess } from "../lib/messages.js";
 import { statusOf } from "../lib/round-store.js";
+
+/** @import { RoundStore } from "../lib/round-store.js" */
+/** @import { AskBody, ColourOf, Round, Summary, Weights } from "../lib/types.d.ts" */
 
 const MOST = 4; // waiting rounds shown at once; the table below has the others
 
-export function waitingWords(round) {
+/**
+ * Who waits, and for how long.
+ *
+ * @param {Round} round
+ */
+function waitingWords(round) {
   const who = [round.client, round.key].filter(Boolean).join(" · ");
   const lease =
     statusOf(round) === "expired"
@@ -21,10 +29,14 @@ export function waitingWords(round) {
   return [who, `asked ${ago(round.asked_at)}`, lease].filter(Boolean).join(" · ");
 }
 
-/** `changed(round)` is called with each round that the service answers with. */
-export function askCard(colourOf, changed) {
-  let summary = null;
-  let store = null;
+/**
+ * @param {Summary} summary
+ * @param {RoundStore} store
+ * @param {ColourOf} colourOf
+ * @param {(round: Round) => void} changed is called with each round that the service answers with
+ */
+export function askAndTellCard(summary, store, colourOf, changed) {
+  /** @type {Round | null} */
   let latest = null; // the round asked for here, shown with its weights until it is told
 
   const client = h("input", { type: "text", id: "ask-client", maxlength: "200", autocomplete: "off", placeholder: "e.g. desk-1" });
@@ -53,32 +65,35 @@ export function askCard(colourOf, changed) {
     h("p", { class: "tight" }, outside),
   );
 
+  /** @param {SubmitEvent} event */
   async function submit(event) {
     event.preventDefault();
     if (button.disabled) return;
     button.disabled = true;
+    /** @type {AskBody} */
     const body = {};
     if (client.value.trim()) body.client = client.value.trim();
     if (key.value.trim()) body.key = key.value.trim();
     try {
       const found = await api.ask(summary.name, body);
       latest = found;
-      if (statusOf(found) === "open") good(`Round ${found.id} is open.`);
+      if (statusOf(found) === "open") showSuccess(`Round ${found.id} is open.`);
       changed(found);
-      element.querySelector(`[data-focus="tell ${found.id}"]`)?.focus({ preventScroll: true });
+      byFocusName(element, `tell ${found.id}`)?.focus({ preventScroll: true });
     } catch (error) {
-      bad(error);
+      showError(error);
     } finally {
       button.disabled = false;
     }
   }
 
+  /** @param {Round} round */
   async function tell(round) {
     const told = await tellDialog(summary, round);
     if (told === null) return;
     if (latest?.id === told.id) latest = null;
     if (told.key !== null && key.value.trim() === told.key) key.value = ""; // the next ask is for something else
-    good(`Round ${told.id} is told.`);
+    showSuccess(`Round ${told.id} is told.`);
     changed(told);
     button.focus({ preventScroll: true }); // its own button is gone with the round
   }
@@ -86,7 +101,7 @@ export function askCard(colourOf, changed) {
   async function record() {
     const told = await outsideDialog(summary);
     if (told === null) return;
-    good(`Recorded as round ${told.id}.`);
+    showSuccess(`Recorded as round ${told.id}.`);
     changed(told);
   }
 
@@ -118,7 +133,11 @@ export function askCard(colourOf, changed) {
     );
   }
 
-  /** The key that was asked with belongs to a round that is done. */
+  /**
+   * Say that the key that was asked with belongs to a round that is done.
+   *
+   * @param {Round} round
+   */
   function drawTold(round) {
     fill(
       answer,
@@ -141,6 +160,7 @@ export function askCard(colourOf, changed) {
     key.focus({ preventScroll: true });
   }
 
+  /** @param {Weights} weights */
   const weightsOf = (weights) =>
     h(
       "ul",
@@ -191,9 +211,9 @@ export function askCard(colourOf, changed) {
   return {
     element,
     tell,
-    update(newSummary, newStore) {
+    /** @param {Summary} newSummary */
+    update(newSummary) {
       summary = newSummary;
-      store = newStore;
       drawAnswer();
       drawWaiting();
     },

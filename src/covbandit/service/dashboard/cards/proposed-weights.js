@@ -1,13 +1,19 @@
 // The weights proposed now: a bar, the reason in words, and the figures behind it, one row per option.
 
-import { card } from "../charts/chart-card.js";
+import { weightFacts, weightReasons } from "./weight-reasons.js";
+import { card } from "../lib/card.js";
 import { fill, h } from "../lib/dom.js";
 import { count, number, percent, plural } from "../lib/format.js";
 import { errorBox } from "../lib/messages.js";
-import { facts, reasons } from "./weight-reasons.js";
+
+/** @import { Child, ColourOf, Estimates, Explanation, Panel, Properties, Summary } from "../lib/types.d.ts" */
+/** @import { OptionFacts } from "./weight-reasons.js" */
+
+/** @typedef {{summary: Summary, explanation: Explanation, estimates: Estimates}} Proposal */
 
 const MANY = 6; // more options without weight than this are folded away
 
+/** @type {{text: string, class?: string, title?: string}[]} */
 const HEADS = [
   { text: "Option" },
   { text: "Weight", class: "wide" },
@@ -19,17 +25,36 @@ const HEADS = [
 ];
 
 // Roles are said again because a narrow page lays rows out as blocks, which would take them away.
+/**
+ * @param {Properties} properties
+ * @param {...Child} cells
+ */
 const row = (properties, ...cells) => h("tr", { role: "row", ...properties }, ...cells);
+/**
+ * @param {number} k its column
+ * @param {Child} value
+ * @param {string} more classes
+ */
 const cell = (k, value, more = "") =>
   h("td", { role: "cell", class: `${HEADS[k].class ?? ""} ${more}`.trim() || null, data: { label: HEADS[k].text } }, value);
+/** @param {Child[]} children */
 const rowHead = (...children) => h("th", { role: "rowheader", scope: "row" }, h("span", { class: "named" }, ...children));
 
-export function weightsCard(colourOf) {
+/** @param {OptionFacts} option */
+const isHedge = (option) => option.riskPart !== null && option.riskPart < 0;
+
+/**
+ * @param {ColourOf} colourOf
+ * @returns {Panel<Proposal>}
+ */
+export function proposedWeightsCard(colourOf) {
   let folded = true;
+  /** @type {Proposal | null} */
   let shown = null;
   const place = h("div", { class: "proposing" }, h("div", { class: "empty" }, h("p", {}, "Loading…")));
   const element = card("Proposed weights, and why", place);
 
+  /** @param {OptionFacts} option */
   function bar(option) {
     return h(
       "div",
@@ -43,6 +68,7 @@ export function weightsCard(colourOf) {
     );
   }
 
+  /** @param {number} idle how many options have no weight */
   function fold(idle) {
     if (idle <= MANY) return null;
     const text = folded ? `Show ${plural(idle, "option")} without weight` : "Hide options without weight";
@@ -63,8 +89,9 @@ export function weightsCard(colourOf) {
   }
 
   function draw() {
+    if (shown === null) return;
     const { summary, explanation, estimates } = shown;
-    const all = facts(explanation, estimates, summary).sort((a, b) => a.retired - b.retired || b.weight - a.weight);
+    const all = weightFacts(explanation, estimates, summary).sort((a, b) => Number(a.retired) - Number(b.retired) || b.weight - a.weight);
     const idle = all.filter((option) => option.weight === 0).length;
     const rows = folded && idle > MANY ? all.filter((option) => option.weight > 0) : all;
     fill(
@@ -90,9 +117,9 @@ export function weightsCard(colourOf) {
                 { class: option.retired ? "retired" : null },
                 rowHead(h("span", { class: "key square", style: { color: colourOf(option.name) } }), h("span", {}, option.name)),
                 cell(1, bar(option)),
-                cell(2, reasons(option, all, explanation, summary).join("; ")),
+                cell(2, weightReasons(option, all, explanation, summary).join("; ")),
                 cell(3, number(option.meanPart)),
-                cell(4, number(option.riskPart), option.riskPart < 0 ? "hedge" : ""),
+                cell(4, number(option.riskPart), isHedge(option) ? "hedge" : ""),
                 cell(5, count(option.count)),
                 cell(6, number(option.width)),
               ),
@@ -119,7 +146,7 @@ export function weightsCard(colourOf) {
         "p",
         { class: "note" },
         `Width: ${explanation.width_kind}.`,
-        all.some((option) => option.riskPart < 0) ? " Negative contributions to risk (green) make the mix calmer." : "",
+        all.some(isHedge) ? " Negative contributions to risk (green) make the mix calmer." : "",
       ),
     );
   }

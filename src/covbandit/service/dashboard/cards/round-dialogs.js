@@ -5,86 +5,106 @@ import * as api from "../lib/api.js";
 import { formDialog } from "../lib/dialogs.js";
 import { entry, fill, h, newId } from "../lib/dom.js";
 import { number, percent } from "../lib/format.js";
-import { Plain } from "../lib/messages.js";
-import { numberField, numberIn, valueOf } from "../lib/number-input.js";
+import { InputError } from "../lib/messages.js";
+import { numberField, numberIn, numberOrNaN } from "../lib/number-input.js";
 import { outcomePrompt } from "../lib/study-terms.js";
 
+/** @import { Properties, Round, Summary, TellBody } from "../lib/types.d.ts" */
+
 const TOLERANCE = 1e-9; // of the sum of weights, as the API's
+const MISSING = "An outcome is missing. What is not known is not zero: tell the round when it is known.";
 
-const field = (label, value, more = {}) => numberField({ "aria-label": label, value: String(value ?? ""), ...more });
+/** @param {number | null} value */
+function known(value) {
+  if (value === null) throw new InputError(MISSING);
+  return value;
+}
 
-function build(summary, round, { ownWeights }) {
+/**
+ * @param {string} label
+ * @param {string | number} value
+ * @param {Properties} more
+ */
+const field = (label, value, more = {}) => numberField({ "aria-label": label, value: String(value), ...more });
+
+/**
+ * The form, and what it says.
+ *
+ * @param {Summary} summary
+ * @param {Round | null} round null if it comes from outside
+ * @param {boolean} ownWeights whether the fields for the weights played are open at first
+ */
+function build(summary, round, ownWeights) {
   const names = [...new Set([...Object.keys(round?.weights ?? {}), ...summary.options])];
   const asked = round?.weights ?? {};
   const played = round?.played ?? asked;
   const told = round?.outcome ?? null;
   const total = summary.feedback === "total";
 
-  const weightInputs = new Map(
-    names.map((name) => [name, field(`Weight played: ${name}`, round ? (entry(played, name) ?? 0) : "")]),
-  );
-  const outcomeInputs = new Map(
-    total ? [] : names.map((name) => [name, field(`Outcome: ${name}`, entry(told, name) ?? "", { data: { outcome: name } })]),
-  );
+  const rows = names.map((name) => ({
+    name,
+    asked: entry(asked, name) ?? 0,
+    weight: field(`Weight played: ${name}`, round ? (entry(played, name) ?? 0) : ""),
+    weightCell: h("td", { class: "number" }),
+    outcome: total ? null : field(`Outcome: ${name}`, (typeof told === "number" ? undefined : entry(told, name)) ?? "", { data: { outcome: name } }),
+    notSeen: h("span", { class: "note" }, "not seen"),
+    element: h("tr", {}),
+  }));
   const totalInput = total ? field("Outcome: total", typeof told === "number" ? told : "", { required: true }) : null;
 
   const box = newId("own");
   const own = h("input", { type: "checkbox", id: box, checked: ownWeights });
   const sum = h("span", { class: "note", role: "status" });
-  const rows = new Map();
-  const cells = new Map();
 
-  function weightOf(name) {
-    return own.checked ? (valueOf(weightInputs.get(name), true) ?? 0) : (entry(asked, name) ?? 0);
+  /** @typedef {typeof rows[number]} Row */
+
+  /** @param {Row} row */
+  function weightOf(row) {
+    return own.checked ? (numberOrNaN(row.weight, true) ?? 0) : row.asked;
   }
 
-  /** Which options need an outcome: those that were seen. */
-  function needed(name) {
+  /**
+   * Return true if an option needs an outcome: those that were seen do.
+   *
+   * @param {Row} row
+   */
+  function needed(row) {
     if (total) return false;
-    if (weightOf(name) > 0) return true;
-    return summary.feedback === "all" && summary.options.includes(name) && summary.outcome !== "amount";
+    if (weightOf(row) > 0) return true;
+    return summary.feedback === "all" && summary.options.includes(row.name) && summary.outcome !== "amount";
   }
 
   function refresh() {
     let all = 0;
-    for (const name of names) {
-      all += weightOf(name);
-      const here = needed(name);
-      const input = outcomeInputs.get(name);
-      if (input) {
-        input.hidden = !here;
-        input.required = here;
-        cells.get(name).hidden = here;
+    for (const row of rows) {
+      all += weightOf(row);
+      const here = needed(row);
+      if (row.outcome !== null) {
+        row.outcome.hidden = !here;
+        row.outcome.required = here;
+        row.notSeen.hidden = here;
       }
-      weightInputs.get(name).hidden = !own.checked;
-      rows.get(name).hidden = !own.checked && !here && !(entry(asked, name) > 0);
+      row.weight.hidden = !own.checked;
+      row.weightCell.hidden = !own.checked;
+      row.element.hidden = !own.checked && !here && !(row.asked > 0);
     }
     const off = !(Math.abs(all - 1) <= TOLERANCE);
     sum.textContent = !own.checked ? "" : Number.isNaN(all) ? "One of the weights is not a number." : `They sum to ${number(all)}${off ? "; it must be 1" : ""}.`;
     sum.classList.toggle("warn", own.checked && off);
     playedHead.hidden = !own.checked;
-    for (const cell of playedCells) cell.hidden = !own.checked;
   }
 
   const playedHead = h("th", { scope: "col", class: "number" }, "Played");
-  const playedCells = [];
-  for (const name of names) {
-    const gap = h("span", { class: "note" }, "not seen");
-    cells.set(name, gap);
-    const cell = h("td", { class: "number" }, weightInputs.get(name));
-    playedCells.push(cell);
-    rows.set(
-      name,
-      h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, name),
-        round ? h("td", { class: "number" }, percent(entry(asked, name) ?? 0)) : null,
-        cell,
-        total ? null : h("td", { class: "number" }, outcomeInputs.get(name), gap),
-      ),
+  for (const row of rows) {
+    fill(row.weightCell, row.weight);
+    fill(
+      row.element,
+      h("th", { scope: "row" }, row.name),
+      round ? h("td", { class: "number" }, percent(row.asked)) : null,
+      row.weightCell,
+      total ? null : h("td", { class: "number" }, row.outcome, row.notSeen),
     );
-    weightInputs.get(name).addEventListener("input", refresh);
+    row.weight.addEventListener("input", refresh);
   }
   own.addEventListener("change", refresh);
 
@@ -115,7 +135,7 @@ function build(summary, round, { ownWeights }) {
             total ? null : h("th", { scope: "col", class: "number" }, summary.outcome === "amount" ? "Earned" : "Reward"),
           ),
         ),
-        h("tbody", {}, [...rows.values()]),
+        h("tbody", {}, rows.map((row) => row.element)),
       ),
     ),
     round
@@ -125,30 +145,38 @@ function build(summary, round, { ownWeights }) {
     short ? h("p", { class: "note warn" }, "This study needs every option's outcome but is told amounts: an option without weight has none.") : null,
   );
   refresh();
-  (totalInput ?? [...outcomeInputs.values()].find((input) => !input.hidden))?.setAttribute("autofocus", "");
+  (totalInput ?? rows.find((row) => row.outcome !== null && !row.outcome.hidden)?.outcome)?.setAttribute("autofocus", "");
 
+  /** @returns {TellBody} */
   function body() {
     const weights = own.checked
-      ? Object.fromEntries(names.map((name) => [name, numberIn(weightInputs.get(name), `Weight of ${name}`, true) ?? 0]))
-      : undefined;
-    const outcome = total
-      ? numberIn(totalInput, "Total outcome")
-      : Object.fromEntries(names.filter(needed).map((name) => [name, numberIn(outcomeInputs.get(name), `Outcome of ${name}`)]));
-    const values = total ? [outcome] : Object.values(outcome);
-    if (values.length === 0 || values.some((value) => value === null)) {
-      throw new Plain("An outcome is missing. What is not known is not zero: tell the round when it is known.");
-    }
-    return weights === undefined ? { outcome } : { outcome, weights };
+      ? { weights: Object.fromEntries(rows.map(({ name, weight }) => [name, numberIn(weight, `Weight of ${name}`, true) ?? 0])) }
+      : {};
+    if (totalInput !== null) return { outcome: known(numberIn(totalInput, "Total outcome")), ...weights };
+    const typed = rows.flatMap((row) =>
+      row.outcome !== null && needed(row) ? [{ name: row.name, value: numberIn(row.outcome, `Outcome of ${row.name}`) }] : [],
+    );
+    if (typed.length === 0) throw new InputError(MISSING);
+    return { outcome: Object.fromEntries(typed.map(({ name, value }) => [name, known(value)])), ...weights };
   }
   return { element, body };
 }
 
+/**
+ * Return true if other weights were played than asked.
+ *
+ * @param {Round} round
+ */
 function differs(round) {
   return round.played !== null && Object.keys(round.weights).some((name) => round.weights[name] !== (entry(round.played, name) ?? 0));
 }
 
+/**
+ * @param {Summary} summary
+ * @param {Round} round
+ */
 export function tellDialog(summary, round) {
-  const { element, body } = build(summary, round, { ownWeights: false });
+  const { element, body } = build(summary, round, false);
   return formDialog({
     title: `Tell round ${round.id}`,
     body: element,
@@ -158,8 +186,12 @@ export function tellDialog(summary, round) {
   });
 }
 
+/**
+ * @param {Summary} summary
+ * @param {Round} round
+ */
 export function amendDialog(summary, round) {
-  const { element, body } = build(summary, round, { ownWeights: differs(round) });
+  const { element, body } = build(summary, round, differs(round));
   return formDialog({
     title: `Amend round ${round.id}`,
     body: [
@@ -172,8 +204,9 @@ export function amendDialog(summary, round) {
   });
 }
 
+/** @param {Summary} summary */
 export function outsideDialog(summary) {
-  const { element, body } = build(summary, null, { ownWeights: true });
+  const { element, body } = build(summary, null, true);
   const id = newId("key");
   const key = h("input", { id, type: "text", maxlength: "200", autocomplete: "off" });
   const place = h("div", {});

@@ -1,15 +1,21 @@
 // The table of rounds: filter, pages, details, and the buttons to tell or amend.
 
-import { card } from "../charts/chart-card.js";
+import { amendDialog } from "./round-dialogs.js";
+import { card } from "../lib/card.js";
 import { entry, fill, h, newId, table } from "../lib/dom.js";
 import { count, moment, number, percent, plural, signed } from "../lib/format.js";
-import { bad, good } from "../lib/messages.js";
-import { amendDialog } from "./round-dialogs.js";
-import { statusOf } from "../lib/round-store.js";
+import { showError, showSuccess } from "../lib/messages.js";
 import { since } from "../lib/relative-times.js";
+import { statusOf } from "../lib/round-store.js";
+
+/** @import { RoundStore } from "../lib/round-store.js" */
+/** @import { ColourOf, Round, Summary } from "../lib/types.d.ts" */
 
 const PAGE = 20;
 
+/** @typedef {"all" | "open" | "expired" | "told" | "amended" | "late" | "outside"} Filter */
+
+/** @type {Record<Filter, [text: string, accepts: (round: Round) => boolean]>} */
 const FILTERS = {
   all: ["All", () => true],
   open: ["Open", (round) => statusOf(round) === "open"],
@@ -20,6 +26,7 @@ const FILTERS = {
   outside: ["From outside", (round) => round.source === "outside"],
 };
 
+/** @param {Round} round */
 function badges(round) {
   const status = statusOf(round);
   const found = [[status, status === "expired" ? "overdue" : status]];
@@ -29,11 +36,13 @@ function badges(round) {
   return found.map(([kind, text]) => h("span", { class: `badge ${kind}` }, text));
 }
 
+/** @param {Round} round */
 function details(round) {
+  const outcomes = typeof round.outcome === "number" ? null : round.outcome;
   const names = Object.keys({ ...round.weights, ...(round.played ?? {}) }).filter(
-    (name) => entry(round.weights, name) > 0 || entry(round.played, name) > 0 || entry(round.rewards, name) !== undefined,
+    (name) => (entry(round.weights, name) ?? 0) > 0 || (entry(round.played, name) ?? 0) > 0 || entry(round.rewards, name) !== undefined,
   );
-  const total = typeof round.outcome === "number";
+  /** @type {[name: string, value: string | null][]} */
   const facts = [
     ["Asked", round.source === "outside" ? "told from outside" : moment(round.asked_at)],
     ["Client", round.client],
@@ -41,37 +50,45 @@ function details(round) {
     ["Lease", round.source === "outside" ? null : round.expires === null ? "never ends" : `${round.status === "told" ? "was until" : "until"} ${moment(round.expires)}`],
     ["Told", round.told_at === null ? "not yet" : moment(round.told_at)],
     ["Others open when asked", round.source === "outside" ? null : count(round.outstanding)],
-    ["Total outcome", total ? number(round.outcome) : null],
+    ["Total outcome", typeof round.outcome === "number" ? number(round.outcome) : null],
     ["Corrections", round.amendments ? count(round.amendments) : null],
     ["Revision", count(round.revision)],
-  ].filter(([, value]) => value !== null && value !== undefined && value !== "");
+  ];
   return h(
     "div",
     { class: "details" },
-    h("dl", {}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    h("dl", {}, facts.map(([name, value]) => (value === null || value === "" ? null : h("div", {}, h("dt", {}, name), h("dd", {}, value))))),
     table(
       `Round ${round.id}`,
       [
         "Option",
         { text: "Asked", numeric: true },
         ...(round.played ? [{ text: "Played", numeric: true }] : []),
-        ...(round.outcome !== null && !total ? [{ text: "Outcome", numeric: true }, { text: "Per unit", numeric: true }] : []),
+        ...(outcomes !== null ? [{ text: "Outcome", numeric: true }, { text: "Per unit", numeric: true }] : []),
       ],
       names.map((name) => [
         name,
         percent(entry(round.weights, name) ?? 0),
         ...(round.played ? [percent(entry(round.played, name) ?? 0)] : []),
-        ...(round.outcome !== null && !total ? [number(entry(round.outcome, name)), number(entry(round.rewards, name))] : []),
+        ...(outcomes !== null ? [number(entry(outcomes, name)), number(entry(round.rewards, name))] : []),
       ]),
     ),
   );
 }
 
-export function roundsCard(colourOf, { tell, changed }) {
-  let summary = null;
-  let store = null;
+/**
+ * @param {Summary} summary
+ * @param {RoundStore} store
+ * @param {ColourOf} colourOf
+ * @param {object} actions
+ * @param {(round: Round) => void} actions.tell opens the dialog
+ * @param {(round: Round) => void} actions.changed is called with each round that the service answers with
+ */
+export function roundsCard(summary, store, colourOf, { tell, changed }) {
+  /** @type {Filter} */
   let filter = "all";
   let page = 0;
+  /** @type {Set<number>} */
   const opened = new Set();
 
   const place = h("div", {});
@@ -83,16 +100,17 @@ export function roundsCard(colourOf, { tell, changed }) {
   const status = h("span", { class: "note", role: "status" });
   const newer = h("button", { type: "button", onclick: () => turn(-1) }, "Newer");
   const older = h("button", { type: "button", onclick: () => turn(1) }, "Older");
+  const pager = h("div", { class: "pager" }, newer, older);
   const element = card(
     "Rounds",
     h("div", { class: "tools" }, h("label", { for: select.id }, "Show"), select, status),
     place,
-    h("div", { class: "pager" }, newer, older),
+    pager,
   );
   element.classList.add("full");
 
   async function choose() {
-    filter = select.value;
+    filter = /** @type {Filter} */ (select.value);
     page = 0;
     draw();
     if (filter !== "open" && filter !== "expired") return;
@@ -100,7 +118,7 @@ export function roundsCard(colourOf, { tell, changed }) {
       await store.ofStatus(filter);
       draw();
     } catch (error) {
-      bad(error);
+      showError(error);
     }
   }
 
@@ -110,6 +128,7 @@ export function roundsCard(colourOf, { tell, changed }) {
     return store.sorted().filter((round) => (everywhere || round.revision > store.low) && FILTERS[filter][1](round));
   }
 
+  /** @param {number} step in pages: towards older ones, or back if it is negative */
   async function turn(step) {
     const wanted = Math.max(0, page + step);
     older.disabled = true;
@@ -117,24 +136,31 @@ export function roundsCard(colourOf, { tell, changed }) {
       while (found().length <= wanted * PAGE && !store.complete) await store.older();
       page = Math.min(wanted, Math.max(0, Math.ceil(found().length / PAGE) - 1));
     } catch (error) {
-      bad(error);
+      showError(error);
     }
     draw();
   }
 
+  /** @param {Round} round */
   async function amend(round) {
     const told = await amendDialog(summary, round);
     if (told === null) return;
-    good(`Round ${told.id} is amended.`);
+    showSuccess(`Round ${told.id} is amended.`);
     changed(told);
   }
 
+  /** @param {Round} round */
   function expand(round) {
     if (opened.has(round.id)) opened.delete(round.id);
     else opened.add(round.id);
     draw();
   }
 
+  /**
+   * The weights as a bar.
+   *
+   * @param {Round} round
+   */
   function mix(round) {
     const weights = round.played ?? round.weights;
     const held = Object.entries(weights).filter(([, weight]) => weight > 0);
@@ -149,6 +175,11 @@ export function roundsCard(colourOf, { tell, changed }) {
     );
   }
 
+  /**
+   * The row of a round, and that of its details if they are open.
+   *
+   * @param {Round} round
+   */
   function rowsOf(round) {
     const open = opened.has(round.id);
     const control = `round-${round.id}`;
@@ -197,7 +228,7 @@ export function roundsCard(colourOf, { tell, changed }) {
     page = Math.min(page, pages - 1);
     newer.disabled = page === 0;
     older.disabled = page === pages - 1 && known;
-    newer.parentElement.hidden = newer.disabled && older.disabled;
+    pager.hidden = newer.disabled && older.disabled;
     const shown = rounds.slice(page * PAGE, (page + 1) * PAGE);
     status.textContent =
       summary.rounds === 0
@@ -242,9 +273,9 @@ export function roundsCard(colourOf, { tell, changed }) {
 
   return {
     element,
-    update(newSummary, newStore) {
+    /** @param {Summary} newSummary */
+    update(newSummary) {
       summary = newSummary;
-      store = newStore;
       draw();
     },
   };

@@ -1,36 +1,20 @@
-// Changes of the set-up, each behind a confirmation and in the log; exports; the check of the log.
+// Changes of the set-up, each behind a confirmation and in the log.
 
 import * as api from "../lib/api.js";
-import { card } from "../charts/chart-card.js";
+import { card } from "../lib/card.js";
 import { confirmDialog } from "../lib/dialogs.js";
 import { fill, h } from "../lib/dom.js";
-import { number, rough, sentence } from "../lib/format.js";
-import { bad, good } from "../lib/messages.js";
+import { number, rough } from "../lib/format.js";
+import { showError, showSuccess } from "../lib/messages.js";
 import { numberField, numberIn } from "../lib/number-input.js";
-import { since } from "../lib/relative-times.js";
 
-function changeWords({ kind, detail }) {
-  switch (kind) {
-    case "created":
-      return "Created";
-    case "risk_aversion":
-      return `Risk aversion from ${number(detail.before)} to ${number(detail.risk_aversion)}`;
-    case "retired":
-      return `Retired ${detail.option}`;
-    case "restored":
-      return `Restored ${detail.option}`;
-    case "added":
-      return `Added ${detail.option}`;
-    case "amended":
-      return `Amended round ${detail.round}`;
-    default:
-      return `${kind} ${JSON.stringify(detail)}`;
-  }
-}
+/** @import { ChangeBody, Summary } from "../lib/types.d.ts" */
 
-export function settingsCard(changed) {
-  let summary = null;
-
+/**
+ * @param {Summary} summary
+ * @param {() => void} changed is called after each change
+ */
+export function setUpCard(summary, changed) {
   const rho = numberField({ id: "rho", required: true });
   const rhoRange = h("p", { class: "note" });
   const rhoForm = h(
@@ -49,22 +33,32 @@ export function settingsCard(changed) {
   const options = h("ul", { class: "options" });
   const element = card("Set-up", h("p", { class: "note" }, "Changes take effect with the next ask and are logged. They need a token of scope admin where tokens are used."), rhoForm, rhoRange, h("h3", {}, "Options"), options, addForm);
 
+  /**
+   * Change the study after a confirmation; return true if it was changed.
+   *
+   * @param {string} title
+   * @param {string} text
+   * @param {string} confirm
+   * @param {ChangeBody} body
+   * @param {string} done said afterwards
+   */
   async function apply(title, text, confirm, body, done) {
     if (await confirmDialog(title, text, confirm, () => api.change(summary.name, body))) {
-      good(done);
+      showSuccess(done);
       changed();
       return true;
     }
     return false;
   }
 
+  /** @param {SubmitEvent} event */
   async function setRho(event) {
     event.preventDefault();
     let value;
     try {
       value = numberIn(rho, "Risk aversion ρ");
     } catch (error) {
-      bad(error);
+      showError(error);
       return;
     }
     const done = await apply(
@@ -77,6 +71,7 @@ export function settingsCard(changed) {
     if (done) rho.value = "";
   }
 
+  /** @param {SubmitEvent} event */
   async function add(event) {
     event.preventDefault();
     const name = option.value.trim();
@@ -84,20 +79,26 @@ export function settingsCard(changed) {
     if (done) option.value = "";
   }
 
+  /** @param {string} name */
   const retire = (name) =>
     apply(`Retire “${name}”?`, "It gets weight 0 from the next ask on. Its statistics stay, and it can be restored.", "Retire", { retire: name }, `${name} is retired.`);
 
+  /** @param {string} name */
   const restore = (name) =>
     apply(`Restore “${name}”?`, "It may get weight again, with the statistics it had.", "Restore", { restore: name }, `${name} is restored.`);
 
   return {
     element,
+    /** @param {Summary} newSummary */
     update(newSummary) {
       summary = newSummary;
       rhoForm.hidden = summary.risk_aversion === null;
-      const { known, low, high } = summary.risk_aversion_check ?? { known: false };
-      rhoRange.hidden = !known;
-      rhoRange.textContent = known ? `By the estimates so far, ρ matters ${high === null ? `above ${rough(low)}` : `between ${rough(low)} and ${rough(high)}`}.` : "";
+      const range = summary.risk_aversion_check?.known ? summary.risk_aversion_check : null;
+      rhoRange.hidden = range === null;
+      rhoRange.textContent =
+        range === null
+          ? ""
+          : `By the estimates so far, ρ matters ${range.high === null ? `above ${rough(range.low)}` : `between ${rough(range.low)} and ${rough(range.high)}`}.`;
       rho.placeholder = summary.risk_aversion === null ? "" : `now ${number(summary.risk_aversion)}`;
       fill(
         options,
@@ -123,67 +124,5 @@ export function settingsCard(changed) {
         ),
       );
     },
-  };
-}
-
-export function logCard(name) {
-  const log = h("ol", { class: "log" });
-  const finding = h("p", { class: "note", role: "status" });
-
-  /** A download through a blob: the token travels in a header, never in an address. */
-  async function download(format) {
-    try {
-      const url = URL.createObjectURL(await api.exportFile(name, format));
-      const link = h("a", { href: url, download: `${name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "_")}.${format}` });
-      document.body.append(link);
-      link.click();
-      link.remove();
-      setTimeout(() => URL.revokeObjectURL(url), 10000);
-    } catch (error) {
-      bad(error);
-    }
-  }
-
-  async function check(event) {
-    const button = event.currentTarget;
-    button.disabled = true;
-    try {
-      const answer = await api.verify(name);
-      finding.textContent = sentence(answer.message);
-      finding.classList.toggle("warn", !answer.ok);
-    } catch (error) {
-      bad(error);
-    } finally {
-      button.disabled = false;
-    }
-  }
-
-  const element = card(
-    "Log and export",
-    h("p", { class: "note" }, "Every round with weights, outcomes and times."),
-    h(
-      "div",
-      { class: "buttons" },
-      [["csv", "CSV"], ["json", "JSON"], ["parquet", "Parquet"]].map(([format, text]) =>
-        h("button", { type: "button", "aria-label": `Export as ${text}`, onclick: () => download(format) }, text),
-      ),
-      h("button", { type: "button", class: "quiet", title: "Tell the whole log to a fresh learner and compare", onclick: check }, "Verify the log"),
-    ),
-    finding,
-    h("h3", {}, "Changes"),
-    log,
-  );
-  return {
-    element,
-    update(changes) {
-      fill(
-        log,
-        [...changes].reverse().map((change) => h("li", {}, h("span", {}, changeWords(change)), h("span", { class: "sub" }, since(change.at)))),
-      );
-    },
-    fail(error) {
-      bad(error);
-    },
-    destroy() {},
   };
 }

@@ -2,10 +2,35 @@
 
 import { number, percent, plural } from "../lib/format.js";
 
-/** The figures of /explain and /estimates, one record per option. */
-export function facts(explanation, estimates, summary) {
+/** @import { Estimates, Explanation, OptionColumns, Summary } from "../lib/types.d.ts" */
+
+/**
+ * What is known of one option.
+ *
+ * @typedef {object} OptionFacts
+ * @property {string} name
+ * @property {number} weight
+ * @property {number | null} meanPart its part of the mix's mean
+ * @property {number | null} riskPart its part of the mix's variance
+ * @property {number | null} count how often it was seen
+ * @property {number | null} width
+ * @property {number | null} mean
+ * @property {number | null} withMix its covariance with the mix
+ * @property {number | null} value its marginal value
+ * @property {boolean} retired
+ */
+
+/**
+ * The figures of /explain and /estimates, one record per option.
+ *
+ * @param {Explanation} explanation
+ * @param {Estimates} estimates
+ * @param {Summary} summary
+ * @returns {OptionFacts[]}
+ */
+export function weightFacts(explanation, estimates, summary) {
   const by = explanation.by_option;
-  const place = new Map((estimates?.options ?? []).map((name, k) => [name, k]));
+  const place = new Map(estimates.options.map((name, k) => [name, k]));
   return by.option.map((option, k) => {
     const name = String(option);
     const at = place.get(name);
@@ -27,45 +52,70 @@ export function facts(explanation, estimates, summary) {
   });
 }
 
-/** (Σ̂w)_i: how an option moves with the proposed mix; null if any part of it is unknown. */
+/**
+ * (Σ̂w)_i: how an option moves with the proposed mix; null if any part of it is unknown.
+ *
+ * @param {Estimates} estimates
+ * @param {number} at the place of the option i
+ * @param {OptionColumns} by
+ * @param {Map<string, number>} place of each option in the estimates
+ */
 function covarianceWithMix(estimates, at, by, place) {
   if (!estimates.covariance) return null;
   let sum = 0;
   for (const [k, option] of by.option.entries()) {
     if (by.weight[k] === 0) continue;
-    const term = estimates.covariance[at]?.[place.get(String(option))];
+    const term = estimates.covariance[at]?.[place.get(String(option)) ?? -1];
     if (term === null || term === undefined) return null;
     sum += by.weight[k] * term;
   }
   return sum;
 }
 
-/** The reasons for one option, most telling first. */
-export function reasons(option, all, explanation, summary) {
+/**
+ * The reasons for one option, most telling first.
+ *
+ * @param {OptionFacts} option
+ * @param {OptionFacts[]} all
+ * @param {Explanation} explanation
+ * @param {Summary} summary
+ * @returns {string[]}
+ */
+export function weightReasons(option, all, explanation, summary) {
   if (option.retired) return ["retired: kept at 0, its statistics stay"];
   if (explanation.rounds === 0) {
     return [option.weight > 0 ? "starting weight: nothing has been told" : "its turn comes: nothing has been told"];
   }
   const inUse = all.filter((other) => !other.retired);
-  const known = inUse.filter((other) => other.mean !== null);
-  const best = known.length ? Math.max(...known.map((other) => other.mean)) : null;
+  const means = knownMeans(inUse);
+  const best = means.length ? Math.max(...means) : null;
   if (option.count === 0 && summary.feedback !== "total") {
     return [option.weight > 0 ? "not seen yet: played to learn about it" : "not seen yet"];
   }
-  if (known.length === 0) return ["no estimate of single options yet: the learner is still exploring mixes"];
+  if (means.length === 0) return ["no estimate of single options yet: the learner is still exploring mixes"];
   return option.weight > 0
     ? whyHeld(option, inUse, best, explanation, summary)
     : whyLeftOut(option, inUse, best, explanation);
 }
 
+/** @param {OptionFacts[]} options */
+const knownMeans = (options) => options.flatMap(({ mean }) => (mean === null ? [] : [mean]));
+
+/**
+ * @param {OptionFacts} option
+ * @param {OptionFacts[]} inUse
+ * @param {number | null} best the largest mean
+ * @param {Explanation} explanation
+ * @param {Summary} summary
+ */
 function whyHeld(option, inUse, best, explanation, summary) {
   const found = [];
   const largest = option.mean !== null && option.mean === best;
   if (largest) found.push("largest estimated mean");
   if (option.riskPart !== null && option.riskPart < 0) found.push("hedges the others (negative risk contribution)");
-  const share = option.riskPart !== null && option.riskPart >= 0 && explanation.variance > 0 ? option.riskPart / explanation.variance : null;
+  const share = option.riskPart !== null && option.riskPart >= 0 && explanation.variance !== null && explanation.variance > 0 ? option.riskPart / explanation.variance : null;
   if (exploring(option, inUse)) {
-    found.push(`still exploring: seen ${plural(option.count, "time")}, has more weight than its estimates earn`);
+    found.push(`still exploring: seen ${plural(option.count ?? 0, "time")}, has more weight than its estimates earn`);
   } else if (share !== null && share < 0.97 * option.weight) {
     found.push(`calms the mix: ${percent(share)} of its risk at ${percent(option.weight)} of the weight`);
   } else if (share !== null && largest && share > 1.03 * option.weight) {
@@ -83,22 +133,30 @@ function whyHeld(option, inUse, best, explanation, summary) {
 /**
  * At the best mix for the estimates, all options with weight have the same marginal value. One whose value is clearly
  * below the mix's has its weight for another reason: to be learned about.
+ *
+ * @param {OptionFacts} option
+ * @param {OptionFacts[]} inUse
  */
 function exploring(option, inUse) {
-  const known = inUse.filter((other) => other.value !== null);
-  if (option.value === null || known.length < inUse.length) return false;
-  const values = known.map((other) => other.value);
-  const mix = known.reduce((sum, other) => sum + other.weight * other.value, 0);
+  const values = inUse.flatMap(({ value }) => (value === null ? [] : [value]));
+  if (option.value === null || values.length < inUse.length) return false;
+  const mix = inUse.reduce((sum, other, k) => sum + other.weight * values[k], 0);
   return mix - option.value > 0.05 * (Math.max(...values) - Math.min(...values));
 }
 
+/**
+ * @param {OptionFacts} option
+ * @param {OptionFacts[]} inUse
+ * @param {number | null} best the largest mean
+ * @param {Explanation} explanation
+ */
 function whyLeftOut(option, inUse, best, explanation) {
   const found = [];
   if (option.mean !== null && explanation.mean !== null && option.mean < explanation.mean) {
-    const least = Math.min(...inUse.filter((other) => other.mean !== null).map((other) => other.mean));
+    const least = Math.min(...knownMeans(inUse));
     found.push(option.mean === least ? "smallest estimated mean" : "estimated mean below the mix's");
   } else if (option.mean !== null && option.mean === best) found.push("largest estimated mean, but not worth its risk");
-  if (option.withMix !== null && explanation.variance > 0 && option.withMix > explanation.variance) {
+  if (option.withMix !== null && explanation.variance !== null && explanation.variance > 0 && option.withMix > explanation.variance) {
     found.push("would add risk: it moves with the mix");
   }
   return found.length ? found : ["left out by the trade-off of mean and risk"];

@@ -1,16 +1,24 @@
 // The correlations as a table of coloured cells: its own text alternative, legible at any size.
 
-import { card } from "./chart-card.js";
+import { drawnOptions, drawnOptionsNote } from "./drawn-options.js";
+import { card } from "../lib/card.js";
 import { fill, h } from "../lib/dom.js";
 import { short } from "../lib/format.js";
-import { leading, leadingNote } from "./drawn-options.js";
 import { errorBox } from "../lib/messages.js";
+
+/** @import { Estimates, Panel } from "../lib/types.d.ts" */
 
 const DENSE = 12; // options; beyond, cells are small and the card takes the whole width
 const ROOMY = 6;
 
+/** @param {number} value */
 const digits = (value) => value.toFixed(2).replace(/^-0.00$/, "0.00").replace("0.", ".").replace("-", "−");
 
+/**
+ * @param {number | null} value
+ * @param {string} row its option
+ * @param {string} column its option
+ */
 function cell(value, row, column) {
   if (value === null || !Number.isFinite(value)) {
     return h("td", { class: "unknown", title: `${row} and ${column}: not known` }, h("span", { class: "unseen" }, "not known"));
@@ -27,8 +35,13 @@ function cell(value, row, column) {
   );
 }
 
+/**
+ * @param {"row" | "col"} scope
+ * @param {string} name
+ */
 const head = (scope, name) => h("th", { scope, title: name, "aria-label": name }, h("span", {}, short(name, innerWidth < 620 ? 12 : 20)));
 
+/** @returns {Panel<Estimates>} */
 export function correlationCard() {
   const note = h("p", { class: "note" });
   const place = h("div", {}, h("div", { class: "empty" }, h("p", {}, "Loading…")));
@@ -36,11 +49,12 @@ export function correlationCard() {
   return {
     element,
     update(estimates) {
-      const drawn = leading(estimates);
+      const drawn = drawnOptions(estimates);
       const options = drawn.map((k) => estimates.options[k]);
-      const correlation = estimates.correlation ? drawn.map((i) => drawn.map((j) => estimates.correlation[i][j])) : [];
+      const all = estimates.correlation;
+      const correlation = all ? drawn.map((i) => drawn.map((j) => all[i][j])) : [];
       const known = correlation.some((row, i) => row.some((value, j) => i !== j && value !== null));
-      note.textContent = `Blue: they move together. Orange: they move apart, so one hedges the other. Hatched: not known yet.${leadingNote(drawn.length, estimates.options.length)}`;
+      note.textContent = `Blue: they move together. Orange: they move apart, so one hedges the other. Hatched: not known yet.${drawnOptionsNote(drawn.length, estimates.options.length)}`;
       note.hidden = !known;
       element.classList.toggle("whole", known && options.length > DENSE);
       if (!known) {
@@ -52,7 +66,7 @@ export function correlationCard() {
             h(
               "p",
               {},
-              estimates.count.some((value) => value > 1)
+              estimates.count.some((value) => value !== null && value > 1)
                 ? "No pair of options has a known correlation (yet)."
                 : "Nothing to compare yet. Correlations need a few told rounds.",
             ),

@@ -1,30 +1,70 @@
 // The efficient frontier on the estimates, with where the study is and where it would be best.
 
-import { chartCard, room, tooltip, valueAxis } from "./chart-card.js";
+import { chartCard } from "./chart-card.js";
+import { margins, pointTooltip, valueAxis } from "./chart-parts.js";
 import { listed, number, percent, sentence, short } from "../lib/format.js";
+
+/** @import { ChartColours, Estimates, Frontier, MarkedPoint, PointedAt, Weights } from "../lib/types.d.ts" */
+
+/**
+ * How one of the two marked points is drawn.
+ *
+ * @typedef {object} Mark
+ * @property {"current" | "optimal"} key
+ * @property {string} name
+ * @property {string} symbol
+ * @property {boolean} hollow
+ * @property {number} size
+ * @property {(colours: ChartColours) => string} shade
+ */
 
 const SHOWN_WEIGHTS = 6;
 const GAP = 0.07;
+/** @type {["-", "-"]} */
+const PEN_UP = ["-", "-"]; // ends a stroke
 
+/** @type {(end: [number, number] | typeof PEN_UP) => end is [number, number]} */
+const isPoint = (end) => end !== PEN_UP;
+
+/**
+ * The largest weights by name, as text.
+ *
+ * @param {Weights} weights
+ * @returns {[name: string, weight: string][]}
+ */
 function mainWeights(weights) {
-  return Object.entries(weights ?? {})
+  return Object.entries(weights)
     .filter(([, weight]) => weight > 0)
     .sort((a, b) => b[1] - a[1])
     .slice(0, SHOWN_WEIGHTS)
     .map(([name, weight]) => [name, percent(weight)]);
 }
 
-/** The strokes of an error cross, one line series. */
+/**
+ * The strokes of an error cross, one line series.
+ *
+ * @param {MarkedPoint} point
+ */
 function cross({ mean, sd, mean_error: up, sd_error: across }) {
+  /** @type {([number, number] | typeof PEN_UP)[]} */
   const strokes = [];
-  if (up !== null && up !== undefined) strokes.push([sd, mean - up], [sd, mean + up], ["-", "-"]);
-  if (across !== null && across !== undefined) strokes.push([Math.max(0, sd - across), mean], [sd + across, mean]);
+  if (up !== null) strokes.push([sd, mean - up], [sd, mean + up], PEN_UP);
+  if (across !== null) strokes.push([Math.max(0, sd - across), mean], [sd + across, mean]);
   return strokes;
 }
 
-const plusMinus = (value, error) => (error === null || error === undefined ? number(value) : `${number(value)} ± ${number(error)}`);
+/**
+ * @param {number} value
+ * @param {number | null} error
+ */
+const plusMinus = (value, error) => (error === null ? number(value) : `${number(value)} ± ${number(error)}`);
 
-/** An axis with room beyond its points, so that none lies on the edge; it never goes below `least`. */
+/**
+ * An axis with room beyond its points, so that none lies on the edge; it never goes below `least`.
+ *
+ * @param {number[]} values
+ * @param {number} least
+ */
 function padded(values, least = -Infinity) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return {
@@ -35,40 +75,45 @@ function padded(values, least = -Infinity) {
   };
 }
 
+/** @type {Mark[]} */
 const MARKS = [
   { key: "current", name: "Proposed now", symbol: "diamond", hollow: true, size: 20, shade: (c) => c.second },
-  { key: "optimal", name: "Best for ρ on the estimates", symbol: "circle", size: 11, shade: (c) => c.third },
+  { key: "optimal", name: "Best for ρ on the estimates", symbol: "circle", hollow: false, size: 11, shade: (c) => c.third },
 ];
 
 export function frontierChart() {
-  return chartCard("Efficient frontier", ({ frontier, estimates }, colours, width) => {
+  return chartCard("Efficient frontier", (/** @type {{frontier: Frontier, estimates: Estimates}} */ { frontier, estimates }, colours, width) => {
     if (!frontier.known) return { empty: sentence(frontier.reason ?? "not known yet") };
-    const there = MARKS.filter(({ key }) => frontier[key] !== null && frontier[key] !== undefined);
+    const marked = MARKS.flatMap((mark) => {
+      const point = frontier[mark.key];
+      return point ? [{ ...mark, point }] : [];
+    });
     const curve = frontier.points.map((point) => [point.sd, point.mean]);
-    const single = (estimates?.covariance ?? []).flatMap((row, k) =>
-      row[k] !== null && row[k] >= 0 && estimates.mean[k] !== null && estimates.in_use[k]
-        ? [{ name: estimates.options[k], value: [Math.sqrt(row[k]), estimates.mean[k]] }]
-        : [],
-    );
-    const crosses = there.flatMap(({ key }) => [[frontier[key].sd, frontier[key].mean], ...cross(frontier[key])]);
-    const drawn = [...curve, ...single.map(({ value }) => value), ...crosses].filter(([x]) => x !== "-");
-    const crossed = there.some(({ key }) => frontier[key].mean_error !== null || frontier[key].sd_error !== null);
+    const single = (estimates.covariance ?? []).flatMap((row, k) => {
+      const [variance, mean] = [row[k], estimates.mean[k]];
+      return variance !== null && variance >= 0 && mean !== null && estimates.in_use[k]
+        ? [{ name: estimates.options[k], value: [Math.sqrt(variance), mean] }]
+        : [];
+    });
+    const crosses = marked.flatMap(({ point }) => [[point.sd, point.mean], ...cross(point).filter(isPoint)]);
+    const drawn = [...curve, ...single.map(({ value }) => value), ...crosses];
+    const crossed = marked.some(({ point }) => point.mean_error !== null || point.sd_error !== null);
     return {
-      label: `Line: the best estimated mean for each risk. ${there
-        .map(({ key, name }) => `${name}: mean ${number(frontier[key].mean)}, risk ${number(frontier[key].sd)}.`)
+      label: `Line: the best estimated mean for each risk. ${marked
+        .map(({ name, point }) => `${name}: mean ${number(point.mean)}, risk ${number(point.sd)}.`)
         .join(" ")}`,
       note:
         "Best estimated mean for each risk, on the estimates so far." +
         (crossed ? ` Crosses: ${frontier.error_kind || "one standard error"}.` : " The errors of the points are not known."),
       legend: [
         { name: "Frontier", colour: colours.accent, kind: "stroke" },
-        ...there.map(({ key, name, shade }) => ({ name, colour: shade(colours), kind: key === "current" ? "diamond" : "dot" })),
+        ...marked.map(({ key, name, shade }) => ({ name, colour: shade(colours), kind: key === "current" ? "diamond" : "dot" })),
         ...(single.length ? [{ name: "Single options", colour: colours.soft, kind: "ring" }] : []),
       ],
       height: 320,
       option: {
-        grid: room({ right: 26 }),
-        tooltip: tooltip(colours, "item", (item) => {
+        grid: margins({ right: 26 }),
+        tooltip: pointTooltip(colours, (item) => {
           if (item.seriesId === "frontier") {
             const point = frontier.points[item.dataIndex];
             return [
@@ -79,10 +124,11 @@ export function frontierChart() {
           if (item.seriesId === "single") {
             return [item.data.name, [["Mean", number(item.value[1])], ["Risk (sd)", number(item.value[0])]]];
           }
-          const mark = MARKS.find(({ key }) => item.seriesId.startsWith(key));
-          const point = frontier[mark.key];
+          const mark = marked.find(({ key }) => item.seriesId.startsWith(key));
+          if (mark === undefined) return null;
+          const { name, point } = mark;
           return [
-            mark.name,
+            name,
             [
               ["Mean", plusMinus(point.mean, point.mean_error)],
               ["Risk (sd)", plusMinus(point.sd, point.sd_error)],
@@ -113,15 +159,15 @@ export function frontierChart() {
               position: "top",
               color: colours.soft,
               fontSize: 11,
-              formatter: (item) => short(item.data.name, width < 480 ? 8 : 14),
+              formatter: (/** @type {PointedAt} */ item) => short(item.data.name, width < 480 ? 8 : 14),
             },
             labelLayout: { hideOverlap: true },
           },
-          ...there.flatMap(({ key, symbol, size, shade, hollow }) => [
+          ...marked.flatMap(({ key, symbol, size, shade, hollow, point }) => [
             {
               id: `${key} cross`,
               type: "line",
-              data: cross(frontier[key]),
+              data: cross(point),
               symbol: "none",
               lineStyle: { color: shade(colours), width: 1.8 },
               itemStyle: { color: shade(colours) },
@@ -133,7 +179,7 @@ export function frontierChart() {
               type: "scatter",
               symbol,
               symbolSize: size,
-              data: [[frontier[key].sd, frontier[key].mean]],
+              data: [[point.sd, point.mean]],
               itemStyle: hollow
                 ? { color: "transparent", borderColor: shade(colours), borderWidth: 2.5 }
                 : { color: shade(colours), borderColor: colours.card, borderWidth: 1 },
@@ -151,12 +197,12 @@ export function frontierChart() {
           "Largest weights",
         ],
         rows: [
-          ...there.map(({ key, name }) => [
+          ...marked.map(({ name, point }) => [
             name,
             number(frontier.risk_aversion),
-            plusMinus(frontier[key].mean, frontier[key].mean_error),
-            plusMinus(frontier[key].sd, frontier[key].sd_error),
-            listed(mainWeights(frontier[key].weights).map((pair) => pair.join(" "))),
+            plusMinus(point.mean, point.mean_error),
+            plusMinus(point.sd, point.sd_error),
+            listed(mainWeights(point.weights).map((pair) => pair.join(" "))),
           ]),
           ...frontier.points.map((point) => [
             "Frontier",

@@ -1,11 +1,18 @@
 // Estimated means with bars that say how far off they may be.
 
-import { categoryAxis, chartCard, room, tooltip, valueAxis } from "./chart-card.js";
+import { chartCard } from "./chart-card.js";
+import { axisTooltip, categoryAxis, margins, valueAxis } from "./chart-parts.js";
+import { drawnOptions, drawnOptionsNote } from "./drawn-options.js";
 import { count, number, short } from "../lib/format.js";
-import { leading, leadingNote } from "./drawn-options.js";
 
-/** What the bars are: 95 % only where the width is a standard error, else the learner's own width in its own words. */
-export function barKind(widthKind) {
+/** @import { ColourOf, Estimates } from "../lib/types.d.ts" */
+
+/**
+ * What the bars are: 95 % only where the width is a standard error, else the learner's own width in its own words.
+ *
+ * @param {string} widthKind
+ */
+function barKind(widthKind) {
   if (/^standard error/i.test(widthKind)) {
     return {
       factor: 1.96,
@@ -15,11 +22,12 @@ export function barKind(widthKind) {
   return { factor: 1, words: `Bars: the estimate ± its width. Width: ${widthKind}; not a 95 % interval.` };
 }
 
+/** @param {ColourOf} colourOf */
 export function meansChart(colourOf) {
-  return chartCard("Estimated means", (estimates, colours, width) => {
+  return chartCard("Estimated means", (/** @type {Estimates} */ estimates, colours, width) => {
     const { options, mean } = estimates;
     if (mean.every((value) => value === null)) {
-      const seen = estimates.count.some((value) => value > 0);
+      const seen = estimates.count.some((value) => value !== null && value > 0);
       return {
         empty: seen
           ? "This learner has no estimate of single options (yet)."
@@ -27,9 +35,9 @@ export function meansChart(colourOf) {
       };
     }
     const kind = barKind(estimates.width_kind);
-    const half = options.map((_, k) => (estimates.width[k] === null ? null : kind.factor * estimates.width[k]));
+    const half = estimates.width.map((value) => (value === null ? null : kind.factor * value));
     const most = width < 480 ? 12 : 20;
-    const drawn = leading(estimates);
+    const drawn = drawnOptions(estimates);
     const labels = drawn.map((k) => short(options[k], most) + (estimates.in_use[k] ? "" : " (retired)"));
     const bars = drawn.flatMap((k, row) =>
       mean[k] === null || half[k] === null
@@ -39,11 +47,11 @@ export function meansChart(colourOf) {
     const missing = drawn.some((k) => half[k] === null);
     return {
       label: `Dots with bars: the estimated mean reward of ${options.length} options. ${kind.words}`,
-      note: kind.words + (missing ? " No bar: not known yet." : "") + leadingNote(drawn.length, options.length),
+      note: kind.words + (missing ? " No bar: not known yet." : "") + drawnOptionsNote(drawn.length, options.length),
       height: 70 + Math.max(110, 30 * drawn.length),
       option: {
-        grid: room(),
-        tooltip: tooltip(colours, "axis", (found) => {
+        grid: margins(),
+        tooltip: axisTooltip(colours, (found) => {
           if (found.length === 0) return null;
           const at = drawn[found[0].value[1]];
           return [

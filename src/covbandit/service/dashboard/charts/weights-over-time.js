@@ -1,31 +1,46 @@
 // What was played over time, as areas stacked to one.
 
-import { chartCard, room, toldAxis, toldPoints, tooltip, valueAxis } from "./chart-card.js";
+import { chartCard } from "./chart-card.js";
+import { axisTooltip, margins, toldAxis, toldPoints, valueAxis } from "./chart-parts.js";
+import { drawnColumns } from "./drawn-options.js";
 import { count, moment, percent, plural } from "../lib/format.js";
-import { leadingColumns } from "./drawn-options.js";
+
+/** @import { ChartColours, ColourOf, History, TooltipRow } from "../lib/types.d.ts" */
+/** @import { Column } from "./drawn-options.js" */
 
 const MOST_ROWS = 12; // of a tooltip
 const MOST_AREAS = 24; // as many as there are colours
 const MOST_BORDERED = 100; // points; with more, the borders would hide the areas
 const OUTSIDE = "told from outside";
 
-/** From where to where rounds were told from outside, on the axis of told rounds. */
+/**
+ * From where to where rounds were told from outside, on the axis of told rounds.
+ *
+ * @param {History} history
+ */
 function outsideStretches({ place, source }) {
+  /** @type {[from: number, to: number][]} */
   const found = [];
   for (const [k, each] of source.entries()) {
     if (each !== "outside") continue;
     const from = k === 0 ? place[k] : (place[k - 1] + place[k]) / 2;
     const to = k === place.length - 1 ? place[k] : (place[k] + place[k + 1]) / 2;
-    if (source[k - 1] === "outside") found.at(-1)[1] = to;
+    if (source[k - 1] === "outside") found[found.length - 1][1] = to;
     else found.push([from, to]);
   }
   return found;
 }
 
-/** Those stretches as bands over the areas; the words are on the widest, if it has room for them. */
+/**
+ * Those stretches as bands over the areas; the words are on the widest, if it has room for them.
+ *
+ * @param {History} history
+ * @param {ChartColours} colours
+ * @param {number} width
+ */
 function bands(history, colours, width) {
   const stretches = outsideStretches(history);
-  const span = history.place.at(-1) - history.place[0];
+  const span = history.place[history.place.length - 1] - history.place[0];
   const widest = Math.max(...stretches.map(([from, to]) => to - from));
   const named = (widest / span) * (width - 100) > 130 ? stretches.findIndex(([from, to]) => to - from === widest) : -1;
   return {
@@ -53,11 +68,13 @@ function bands(history, colours, width) {
   };
 }
 
+/** @param {ColourOf} colourOf */
 export function weightsChart(colourOf) {
-  return chartCard("Weights over time", (history, colours, width) => {
+  return chartCard("Weights over time", (/** @type {History} */ history, colours, width) => {
     if (history.round.length === 0) return { empty: "Nothing told yet. Ask for weights, then tell what happened." };
     const imagined = history.asked === 0 ? (history.would_have_weights ?? null) : null;
-    const columns = leadingColumns(imagined ?? history.weights, MOST_AREAS);
+    const columns = drawnColumns(imagined ?? history.weights, MOST_AREAS);
+    /** @param {Column} column */
     const shade = ({ name, rest }) => (rest ? colours.line : colourOf(name));
     const { place, round, source } = history;
     const thinned = history.points < history.told;
@@ -75,16 +92,14 @@ export function weightsChart(colourOf) {
       legend: columns.map((column) => ({ name: column.name, colour: shade(column) })),
       height: 290,
       option: {
-        grid: room(),
-        tooltip: tooltip(colours, "axis", (found) => {
+        grid: margins(),
+        tooltip: axisTooltip(colours, (found) => {
           if (found.length === 0) return null;
           const at = found[0].dataIndex;
-          const rows = columns
-            .map((column) => [column.name, column.values[at], shade(column)])
-            .filter(([, weight]) => weight > 0)
-            .sort((a, b) => b[1] - a[1]);
-          const listed = rows.slice(0, MOST_ROWS).map(([name, weight, key]) => [name, percent(weight), key]);
-          if (rows.length > MOST_ROWS) listed.push([`${rows.length - MOST_ROWS} more`, "", null]);
+          const held = columns.filter(({ values }) => values[at] > 0).sort((a, b) => b.values[at] - a.values[at]);
+          /** @type {TooltipRow[]} */
+          const listed = held.slice(0, MOST_ROWS).map((column) => [column.name, percent(column.values[at]), shade(column)]);
+          if (held.length > MOST_ROWS) listed.push([`${held.length - MOST_ROWS} more`, "", null]);
           if (imagined !== null) return [`Round ${round[at]}: would have held`, listed];
           return [`Round ${round[at]}, ${source[at] === "outside" ? OUTSIDE : "told"} ${moment(history.told_at[at])}`, listed];
         }),
@@ -92,7 +107,7 @@ export function weightsChart(colourOf) {
         yAxis: valueAxis(colours, undefined, {
           min: 0,
           max: 1,
-          axisLabel: { color: colours.soft, formatter: (value) => `${Math.round(100 * value)} %` },
+          axisLabel: { color: colours.soft, formatter: (/** @type {number} */ value) => `${Math.round(100 * value)} %` },
         }),
         series: columns.map((column, k) => ({
           id: column.rest ? "rest" : `option ${column.name}`,

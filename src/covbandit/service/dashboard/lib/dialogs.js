@@ -1,14 +1,27 @@
 // Modal dialogs on <dialog>: the browser traps the focus and gives it back.
 
 import { tryToken } from "./api.js";
-import { fill, h, newId } from "./dom.js";
-import { told } from "./messages.js";
+import { byFocusName, fill, focusName, h, newId } from "./dom.js";
+import { describeError } from "./messages.js";
 
-/** Open a dialog with a form. `submit` may throw: the dialog stays open and shows why, and no input is lost. */
-export function formDialog({ title, body, confirm, danger = false, submit, wide = false }) {
+/** @import { Child } from "./types.d.ts" */
+
+/**
+ * Open a dialog with a form. `submit` may throw: the dialog stays open and shows why, and no input is lost.
+ *
+ * @template Answer
+ * @param {object} parts
+ * @param {string} parts.title
+ * @param {Child} parts.body
+ * @param {string} parts.confirm what the button says
+ * @param {() => Promise<Answer>} parts.submit
+ * @param {boolean} [parts.wide]
+ * @returns {Promise<Answer | null>} what `submit` returned, or null if the user gave up
+ */
+export function formDialog({ title, body, confirm, submit, wide = false }) {
   const heading = newId("dialog");
   const trouble = h("div", { class: "trouble", role: "alert" });
-  const go = h("button", { type: "submit", class: danger ? "primary danger" : "primary" }, confirm);
+  const go = h("button", { type: "submit", class: "primary" }, confirm);
   const cancel = h("button", { type: "button" }, "Cancel");
   const form = h(
     "form",
@@ -20,8 +33,9 @@ export function formDialog({ title, body, confirm, danger = false, submit, wide 
   );
   const dialog = h("dialog", { "aria-labelledby": heading, class: wide ? "wide" : null }, form);
   document.body.append(dialog);
-  const opener = document.activeElement?.dataset.focus;
+  const opener = focusName(document.activeElement);
   return new Promise((resolve) => {
+    /** @type {Answer | null} */
     let answer = null;
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
@@ -32,7 +46,7 @@ export function formDialog({ title, body, confirm, danger = false, submit, wide 
         answer = await submit();
         dialog.close();
       } catch (error) {
-        fill(trouble, h("div", { class: "message bad" }, h("div", {}, ...told(error))));
+        fill(trouble, h("div", { class: "message bad" }, h("div", {}, ...describeError(error))));
       } finally {
         go.disabled = false;
       }
@@ -42,7 +56,7 @@ export function formDialog({ title, body, confirm, danger = false, submit, wide 
       dialog.remove();
       // A refresh may have drawn the opener anew meanwhile; the browser then finds nothing to give the focus back to.
       if (opener !== undefined && document.activeElement === document.body) {
-        [...document.querySelectorAll("[data-focus]")].find((found) => found.dataset.focus === opener)?.focus();
+        byFocusName(document, opener)?.focus();
       }
       resolve(answer);
     });
@@ -50,14 +64,26 @@ export function formDialog({ title, body, confirm, danger = false, submit, wide 
   });
 }
 
-/** Ask before something that others will notice; resolves to true or null. */
+/**
+ * Ask before something that others will notice; resolves to true or null.
+ *
+ * @param {string} title
+ * @param {string} text
+ * @param {string} confirm what the button says
+ * @param {() => Promise<unknown>} submit
+ */
 export function confirmDialog(title, text, confirm, submit) {
-  return formDialog({ title, body: h("p", {}, text), confirm, submit: async () => (await submit(), true) });
+  return formDialog({ title, body: h("p", {}, text), confirm, submit: () => submit().then(() => true) });
 }
 
+/** @type {Promise<string | null> | null} */
 let waiting = null;
 
-/** One token dialog at a time, however many requests need it. */
+/**
+ * Ask for a token, in one dialog at a time however many requests need it.
+ *
+ * @param {Error | null} error why the last token was refused
+ */
 export function tokenDialog(error = null) {
   waiting ??= openTokenDialog(error).finally(() => {
     waiting = null;
@@ -65,6 +91,7 @@ export function tokenDialog(error = null) {
   return waiting;
 }
 
+/** @param {Error | null} error */
 function openTokenDialog(error) {
   const field = newId("token");
   const input = h("input", {
@@ -78,7 +105,7 @@ function openTokenDialog(error) {
   return formDialog({
     title: "This service needs a token",
     body: [
-      error && h("div", { class: "message bad" }, h("div", {}, ...told(error))),
+      error && h("div", { class: "message bad" }, h("div", {}, ...describeError(error))),
       h("label", { for: field }, "Token"),
       input,
       h(

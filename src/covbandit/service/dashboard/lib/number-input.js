@@ -2,15 +2,26 @@
 // Fields are of type text, since what a browser makes of a comma in a number field depends on its language.
 
 import { h } from "./dom.js";
-import { Plain } from "./messages.js";
+import { InputError } from "./messages.js";
+
+/** @import { Properties } from "./types.d.ts" */
 
 const PLAIN = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const SIMPLE = /^(\d+[.,]?\d*|[.,]\d+)$/;
 const GROUPED = /^\d{1,3}([ '_])\d{3}(\1\d{3})*([.,]\d*)?$/;
+/** @type {Record<string, RegExp>} */
 const GROUPS = { ",": /^\d{1,3}(,\d{2,3})*,\d{3}$/, ".": /^\d{1,3}(\.\d{2,3})*\.\d{3}$/ };
 const CURRENCY = /[€$£¥₹]|EUR|USD|GBP|CHF|JPY|INR/i;
+/** @type {Record<string, number[]>} */
 const SCALES = { k: [3], K: [3], tsd: [3], m: [6, -3], M: [6], mm: [6], mio: [6], b: [9], B: [9], bn: [9], mrd: [9] };
 
+/**
+ * Take the sign off a text.
+ *
+ * @param {string} text
+ * @param {boolean} negative whether a sign was taken off before that makes it negative
+ * @returns {[text: string, negative: boolean]}
+ */
 function unsigned(text, negative = false) {
   if (text.startsWith("(") && text.endsWith(")")) return [text.slice(1, -1).trim(), !negative];
   if (/^[+-]/.test(text)) return [text.slice(1).trim(), negative !== text.startsWith("-")];
@@ -18,7 +29,11 @@ function unsigned(text, negative = false) {
   return [text, negative];
 }
 
-/** What digits with separators may mean, as decimals. */
+/**
+ * What digits with separators may mean, as decimals.
+ *
+ * @param {string} body
+ */
 function decimals(body) {
   if (GROUPED.test(body)) return [body.replaceAll(/[ '_]/g, "").replace(",", ".")];
   for (const [mark, other] of [[",", "."], [".", ","]]) {
@@ -34,7 +49,12 @@ function decimals(body) {
   return thousands ? [before + after, number] : [number];
 }
 
-/** A decimal times a power of ten, moved by hand: no digit is lost. */
+/**
+ * A decimal times a power of ten, moved by hand: no digit is lost.
+ *
+ * @param {string} decimal
+ * @param {number} power
+ */
 function scaled(decimal, power) {
   let [whole, rest = ""] = decimal.split(".");
   if (power > 0) {
@@ -48,7 +68,12 @@ function scaled(decimal, power) {
   return `${whole.replace(/^0+(?=\d)/, "")}${point ? `.${point}` : ""}`;
 }
 
-/** The numbers that a text may mean; none if it does not look like a number. */
+/**
+ * The numbers that a text may mean; none if it does not look like a number.
+ *
+ * @param {string} text
+ * @param {boolean} share whether it is a share: then "5 %" has one meaning
+ */
 export function readings(text, share = false) {
   if (text.length > 60) return [];
   let [body, negative] = unsigned(text.replaceAll(/[\u00a0\u2007\u2009\u202f]/g, " ").replaceAll(/[\u2212\u2013]/g, "-").replaceAll(/[\u2019\u02bc]/g, "'").trim());
@@ -68,7 +93,12 @@ export function readings(text, share = false) {
   return [...new Set(found.map((number) => (negative && number !== "0" ? `-${number}` : number)))];
 }
 
-/** What is wrong with a text as a number, with the way out; null if it is one. */
+/**
+ * What is wrong with a text as a number, with the way out; null if it is one.
+ *
+ * @param {string} text
+ * @param {boolean} share
+ */
 export function mistake(text, share = false) {
   if (PLAIN.test(text.trim()) && Number.isFinite(Number(text))) return null;
   const meant = readings(text.trim(), share);
@@ -77,24 +107,39 @@ export function mistake(text, share = false) {
   return `“${text}” may mean ${meant.slice(0, -1).join(", ")} or ${meant.at(-1)}: write the one that is meant.`;
 }
 
-/** A field for one number. */
+/**
+ * A field for one number.
+ *
+ * @param {Properties} properties
+ */
 export function numberField(properties = {}) {
   return h("input", { type: "text", inputmode: "decimal", class: "amount", autocomplete: "off", spellcheck: "false", ...properties });
 }
 
-/** The number in a field; null if it is empty, NaN if it is no number. */
-export function valueOf(input, share = false) {
+/**
+ * The number in a field; null if it is empty, NaN if it is no number.
+ *
+ * @param {HTMLInputElement} input
+ * @param {boolean} share
+ */
+export function numberOrNaN(input, share = false) {
   const text = input.value.trim();
   if (text === "") return null;
   return mistake(text, share) === null ? Number(text) : NaN;
 }
 
-/** The number in a field; null if it is empty. Whoever typed something else is told what it may mean. */
+/**
+ * The number in a field; null if it is empty. Anything else throws an error that says what it may mean.
+ *
+ * @param {HTMLInputElement} input
+ * @param {string} what the field is for
+ * @param {boolean} share
+ */
 export function numberIn(input, what, share = false) {
-  const value = valueOf(input, share);
+  const value = numberOrNaN(input, share);
   if (Number.isNaN(value)) {
     input.focus();
-    throw new Plain(`${what}: ${mistake(input.value.trim(), share)}`);
+    throw new InputError(`${what}: ${mistake(input.value.trim(), share)}`);
   }
   return value;
 }

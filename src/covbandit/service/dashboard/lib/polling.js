@@ -1,12 +1,16 @@
 // Polling with a visible state: quick while the page is looked at, slow when hidden, ever slower on errors.
 
-import { ApiError } from "./api.js";
+import { ApiError, isAbort } from "./api.js";
+import { byId } from "./dom.js";
 
 const QUICK = 2000;
 const HIDDEN = 30000;
 const SLOWEST = 30000;
 const OFFLINE_AFTER = 4; // failures in a row
 
+/** @typedef {"idle" | "live" | "reconnecting" | "offline" | "signedout"} State */
+
+/** @type {Record<State, [text: string, title: string]>} */
 const WORDS = {
   idle: ["", ""],
   live: ["Live", "Changes appear by themselves"],
@@ -15,22 +19,30 @@ const WORDS = {
   signedout: ["Signed out", "Sign in to go on"],
 };
 
-const sign = document.getElementById("live");
+const sign = byId("live");
 
+/** @param {State} state */
 function show(state) {
   if (sign.dataset.state === state) return;
   sign.dataset.state = state;
   [sign.textContent, sign.title] = WORDS[state];
 }
 
-/** Call `poll(signal)` again and again; `now()` does it at once, `stop()` ends it. */
+/**
+ * Call `poll(signal)` again and again; `now()` does it at once, `stop()` ends it.
+ *
+ * @param {(signal: AbortSignal) => Promise<void>} poll
+ * @param {number} every milliseconds
+ */
 export function startPolling(poll, every = QUICK) {
-  let timer = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
   let failures = 0;
   let running = false;
   let again = false;
   const ended = new AbortController();
 
+  /** @param {number} wait milliseconds */
   function plan(wait) {
     clearTimeout(timer);
     if (!ended.signal.aborted) timer = setTimeout(run, wait);
@@ -49,14 +61,15 @@ export function startPolling(poll, every = QUICK) {
       failures = 0;
       show("live");
     } catch (error) {
-      if (ended.signal.aborted || error.name === "AbortError") return;
-      if (!(error instanceof ApiError)) console.error(error); // a fault of this page
+      if (ended.signal.aborted || isAbort(error)) return;
+      const failure = error instanceof ApiError ? error : null;
+      if (failure === null) console.error(error); // a fault of this page
       failures += 1;
-      if (error.status === 401) {
+      if (failure?.status === 401) {
         show("signedout");
         document.dispatchEvent(new Event("signedout"));
       } else show(failures >= OFFLINE_AFTER || !navigator.onLine ? "offline" : "reconnecting");
-      wait = Math.max(wait, Math.min(SLOWEST, every * 2 ** failures), 1000 * (error.retryAfter ?? 0));
+      wait = Math.max(wait, Math.min(SLOWEST, every * 2 ** failures), 1000 * (failure?.retryAfter ?? 0));
     } finally {
       running = false;
     }

@@ -1,5 +1,10 @@
 // What the terms of a study mean, said once and the same everywhere.
 
+/** @import { Feedback, OutcomeKind, Summary } from "./types.d.ts" */
+
+/** @typedef {{short: string, title: string, text: string, learner?: string}} Term */
+
+/** @type {Record<Feedback, Term>} */
 export const feedbackWords = {
   all: {
     short: "every option",
@@ -21,6 +26,7 @@ export const feedbackWords = {
   },
 };
 
+/** @type {Record<OutcomeKind, Term>} */
 export const outcomeWords = {
   per_unit: {
     short: "per unit of weight",
@@ -34,7 +40,11 @@ export const outcomeWords = {
   },
 };
 
-/** What to type into the field of one outcome. */
+/**
+ * What to type into the field of one outcome.
+ *
+ * @param {Summary} summary
+ */
 export function outcomePrompt(summary) {
   if (summary.feedback === "total") {
     return summary.outcome === "amount"
@@ -46,6 +56,7 @@ export function outcomePrompt(summary) {
     : "What each option earned per unit of weight. Every field is needed: a missing outcome is not a zero.";
 }
 
+/** The learners by what they see. */
 export const learnerClasses = {
   "Every option's result": ["ShrunkEmpirical", "MCEmpirical", "OGD", "LinearFI"],
   "Only the chosen options' results": ["PairUCB", "MCUCB", "MCUCBGamma", "OLSUCBC"],

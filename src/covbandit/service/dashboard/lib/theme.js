@@ -1,19 +1,26 @@
 // Light, dark, or what the system says; charts are told through the event "themechange".
 
 const KEY = "covbandit.theme";
+/** @typedef {"auto" | "light" | "dark"} Theme */
+
+/** @type {Record<Theme, Theme>} */
 const NEXT = { auto: "light", light: "dark", dark: "auto" };
 const root = document.documentElement;
 
+/** @returns {Theme} */
 function current() {
-  return root.dataset.theme ?? "auto";
+  const { theme } = root.dataset;
+  return theme === "light" || theme === "dark" ? theme : "auto";
 }
 
+/** @param {HTMLButtonElement} button */
 function label(button) {
   const theme = current();
   button.textContent = `Theme: ${theme}`;
   button.title = `Change to ${NEXT[theme]}`;
 }
 
+/** @param {Theme} theme */
 function apply(theme) {
   if (theme === "auto") delete root.dataset.theme;
   else root.dataset.theme = theme;
@@ -26,6 +33,11 @@ function apply(theme) {
   document.dispatchEvent(new Event("themechange"));
 }
 
+/**
+ * Make a button switch the theme.
+ *
+ * @param {HTMLButtonElement} button
+ */
 export function startTheme(button) {
   label(button);
   button.addEventListener("click", () => {
@@ -37,7 +49,11 @@ export function startTheme(button) {
   });
 }
 
-/** The value of a CSS colour variable in the theme shown now. */
+/**
+ * The value of a CSS colour variable in the theme shown now.
+ *
+ * @param {string} name
+ */
 export function colour(name) {
   const probe = document.createElement("span");
   probe.style.color = `var(${name})`;

@@ -2,37 +2,59 @@
 
 import * as api from "../lib/api.js";
 import { fill, h, newId } from "../lib/dom.js";
-import { bad, good, Plain, told } from "../lib/messages.js";
 import { plural } from "../lib/format.js";
+import { describeError, InputError, showError, showSuccess } from "../lib/messages.js";
 import { numberField, numberIn } from "../lib/number-input.js";
-import { studyLink } from "./studies.js";
 import { feedbackWords, learnerClasses, outcomeWords } from "../lib/study-terms.js";
+import { studyLink } from "./studies.js";
 
+/** @import { CreateBody, View } from "../lib/types.d.ts" */
+/** @import { Term } from "../lib/study-terms.js" */
+
+/** @type {Record<string, number>} */
 const UNITS = { minutes: 60, hours: 3600, days: 86400 };
 const NO_RHO = new Set(["LinearFI", "LinearFB", "OLSUCBC"]); // these learners look at means alone
+/** @type {Record<string, string>} */
 const SETTINGS = { MCEmpirical: '{"half_life": 60}', PairUCB: '{"bonus": 0.5}' }; // examples; all learners take a seed
 const NO_LEAST = new Set(["total", "GradientTS", "MCETE", "OGDETE", "LinearFB"]);
 
+/**
+ * A choice of one among several, each explained.
+ *
+ * @template {string} Value
+ * @param {string} name
+ * @param {string} legend
+ * @param {Record<Value, Term>} words
+ * @param {Value} chosen at first
+ * @param {() => void} onchange
+ */
 function choices(name, legend, words, chosen, onchange) {
-  const inputs = {};
+  /** @type {{value: Value, input: HTMLInputElement}[]} */
+  const inputs = [];
   const element = h(
     "fieldset",
     {},
     h("legend", {}, legend),
-    Object.entries(words).map(([value, { title, text, learner }]) => {
+    /** @type {[Value, Term][]} */ (Object.entries(words)).map(([value, { title, text, learner }]) => {
       const id = newId(name);
-      inputs[value] = h("input", { type: "radio", name, id, value, checked: value === chosen, onchange });
+      const input = h("input", { type: "radio", name, id, value, checked: value === chosen, onchange });
+      inputs.push({ value, input });
       return h(
         "label",
         { class: "choice", for: id },
-        inputs[value],
+        input,
         h("span", {}, h("strong", {}, title), h("span", { class: "note" }, text, learner ? ` Learner: ${learner}.` : "")),
       );
     }),
   );
-  return { element, value: () => Object.keys(inputs).find((value) => inputs[value].checked) };
+  return { element, value: () => inputs.find(({ input }) => input.checked)?.value ?? chosen };
 }
 
+/**
+ * @param {string} label
+ * @param {HTMLElement} input
+ * @param {string} [note]
+ */
 function field(label, input, note) {
   const id = newId("field");
   input.id = id;
@@ -40,7 +62,8 @@ function field(label, input, note) {
   return h("div", { class: "field" }, h("label", { for: id }, label), input, note ? h("p", { class: "note", id: `${id}-note` }, note) : null);
 }
 
-export async function showCreate(main) {
+/** @type {View} */
+export async function showNewStudy(main) {
   const name = h("input", { type: "text", required: true, maxlength: "200", autocomplete: "off" });
   const options = h("textarea", { rows: "5", required: true, spellcheck: "false", placeholder: "SPY\nTLT\nGLD" });
   const counted = h("p", { class: "note", role: "status" }, "One per line.");
@@ -86,7 +109,9 @@ export async function showCreate(main) {
     more.placeholder = SETTINGS[learner.value] ?? '{"seed": 1}';
   }
 
+  /** @returns {CreateBody} */
   function body() {
+    /** @type {Record<string, unknown>} */
     const settings = {};
     if (learner.value) settings.class = learner.value;
     else settings.feedback = feedback.value();
@@ -101,7 +126,7 @@ export async function showCreate(main) {
         // the same as a number or a list: no arguments by name
       }
       if (extra === null || typeof extra !== "object" || Array.isArray(extra)) {
-        throw new Plain(`The learner's other settings are not arguments by name in JSON, such as ${more.placeholder}.`);
+        throw new InputError(`The learner's other settings are not arguments by name in JSON, such as ${more.placeholder}.`);
       }
       Object.assign(settings, extra);
     }
@@ -110,10 +135,11 @@ export async function showCreate(main) {
       options: names(),
       outcome: outcome.value(),
       learner: settings,
-      lease_seconds: never.checked ? null : numberIn(lease, "Lease") * UNITS[unit.value],
+      lease_seconds: never.checked ? null : (numberIn(lease, "Lease") ?? 0) * UNITS[unit.value],
     };
   }
 
+  /** @param {SubmitEvent} event */
   async function submit(event) {
     event.preventDefault();
     if (go.disabled) return;
@@ -121,11 +147,11 @@ export async function showCreate(main) {
     fill(trouble);
     try {
       const made = await api.createStudy(body());
-      good(`${made.name} is created.`);
+      showSuccess(`${made.name} is created.`);
       location.hash = studyLink(made.name);
     } catch (error) {
-      fill(trouble, h("div", { class: "message bad" }, h("div", {}, ...told(error))));
-      if (error.status === 0) bad(error);
+      fill(trouble, h("div", { class: "message bad" }, h("div", {}, ...describeError(error))));
+      if (error instanceof api.ApiError && error.status === 0) showError(error);
     } finally {
       go.disabled = false;
     }

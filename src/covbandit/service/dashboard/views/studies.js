@@ -7,8 +7,21 @@ import { startPolling } from "../lib/polling.js";
 import { since } from "../lib/relative-times.js";
 import { feedbackWords } from "../lib/study-terms.js";
 
+/** @import { Summary, View } from "../lib/types.d.ts" */
+
+/**
+ * @typedef {object} Column
+ * @property {string} key
+ * @property {string} text
+ * @property {(study: Summary) => string | number} of what it is sorted by
+ * @property {boolean} [less] whether narrow pages leave it out
+ * @property {boolean} [numeric]
+ * @property {string} [title]
+ */
+
 const EVERY = 5000;
 
+/** @type {Column[]} */
 const COLUMNS = [
   { key: "name", text: "Study", of: (s) => s.name.toLowerCase() },
   { key: "learner", text: "Learner", of: (s) => s.learner_class, less: true },
@@ -16,11 +29,13 @@ const COLUMNS = [
   { key: "told", text: "Told", of: (s) => s.told, numeric: true },
   { key: "open", text: "Open", of: (s) => s.open, numeric: true },
   { key: "expired", text: "Overdue", of: (s) => s.expired, numeric: true, title: "Lease ended, outcome still missing" },
-  { key: "last", text: "Last told", of: (s) => Date.parse(s.last_told_at ?? 0) || 0 },
+  { key: "last", text: "Last told", of: (s) => (s.last_told_at === null ? 0 : Date.parse(s.last_told_at)) },
 ];
 
+/** @param {string} name */
 export const studyLink = (name) => `#/study/${encodeURIComponent(name)}`;
 
+/** @type {View} */
 export async function showStudies(main, _name, wanted) {
   let studies = await api.studies();
   if (!wanted()) return () => {}; // the user went elsewhere meanwhile
@@ -39,11 +54,13 @@ export async function showStudies(main, _name, wanted) {
   const place = h("div", {});
   const tools = h("div", { class: "tools" }, h("label", { for: "search" }, "Search"), search);
 
+  /** @param {string} key of a column */
   function sortedBy(key) {
     order = { key, down: order.key === key ? !order.down : key !== "name" && key !== "learner" && key !== "feedback" };
     draw();
   }
 
+  /** @param {Column} column */
   function heading(column) {
     const active = order.key === column.key;
     return h(
@@ -67,6 +84,7 @@ export async function showStudies(main, _name, wanted) {
   // Roles are said again because a narrow page lays rows out as blocks, which would take them away.
   const numeric = { role: "cell", class: "number" };
 
+  /** @param {Summary} study */
   function rowOf(study) {
     return h(
       "tr",
@@ -106,7 +124,7 @@ export async function showStudies(main, _name, wanted) {
       );
       return;
     }
-    const column = COLUMNS.find((c) => c.key === order.key);
+    const column = COLUMNS.find((c) => c.key === order.key) ?? COLUMNS[0];
     const found = studies
       .filter((s) => [s.name, ...s.options, s.learner_class].some((text) => text.toLowerCase().includes(sought)))
       .sort((a, b) => {

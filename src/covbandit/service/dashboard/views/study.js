@@ -1,33 +1,38 @@
 // One study: what it proposes and why, what it has learned, what was played, and how it is set up.
 
-import * as api from "../lib/api.js";
-import { askCard } from "../cards/ask-and-tell.js";
+import { askAndTellCard } from "../cards/ask-and-tell.js";
+import { logCard } from "../cards/log-and-export.js";
+import { proposedWeightsCard } from "../cards/proposed-weights.js";
+import { roundsCard } from "../cards/rounds.js";
+import { setUpCard } from "../cards/set-up.js";
+import { figures, headline, remarksOn, setUpLine } from "../cards/study-header.js";
+import { optionColour } from "../charts/colours.js";
+import { correlationCard } from "../charts/correlations.js";
 import { frontierChart } from "../charts/efficient-frontier.js";
 import { meansChart } from "../charts/estimated-means.js";
 import { rewardChart, riskChart } from "../charts/reward-and-risk.js";
 import { weightsChart } from "../charts/weights-over-time.js";
+import * as api from "../lib/api.js";
 import { fill, h } from "../lib/dom.js";
-import { correlationCard } from "../charts/correlations.js";
+import { showError } from "../lib/messages.js";
 import { startPolling } from "../lib/polling.js";
-import { bad } from "../lib/messages.js";
-import { figures, headline, remarksOn, setUp } from "../cards/study-header.js";
-import { optionColour } from "../charts/colours.js";
 import { RoundStore } from "../lib/round-store.js";
-import { roundsCard } from "../cards/rounds.js";
-import { logCard, settingsCard } from "../cards/set-up.js";
-import { weightsCard } from "../cards/proposed-weights.js";
+
+/** @import { Explanation, History, Round, View } from "../lib/types.d.ts" */
 
 /** Each option keeps its colour while the page is open, in the order in which the study came to know them. */
 function colouring() {
+  /** @type {Map<string, number>} */
   const known = new Map();
   return {
-    learn: (names) => {
+    learn: (/** @type {string[]} */ names) => {
       for (const name of names) if (!known.has(name)) known.set(name, known.size);
     },
-    of: (name) => optionColour(known.get(name) ?? known.size),
+    of: (/** @type {string} */ name) => optionColour(known.get(name) ?? known.size),
   };
 }
 
+/** @type {View} */
 export async function showStudy(main, name, wanted) {
   let summary = await api.summary(name);
   if (!wanted()) return () => {}; // the user went elsewhere meanwhile
@@ -35,7 +40,7 @@ export async function showStudy(main, name, wanted) {
   const colours = colouring();
   colours.learn([...summary.options, ...summary.retired]);
 
-  const now = weightsCard(colours.of);
+  const now = proposedWeightsCard(colours.of);
   const weights = weightsChart(colours.of);
   const means = meansChart(colours.of);
   const correlations = correlationCard();
@@ -43,9 +48,9 @@ export async function showStudy(main, name, wanted) {
   const reward = rewardChart();
   const risk = riskChart();
   const log = logCard(name);
-  const asking = askCard(colours.of, changed);
-  const rounds = roundsCard(colours.of, { tell: asking.tell, changed });
-  const settings = settingsCard(() => polling.now());
+  const asking = askAndTellCard(summary, store, colours.of, changed);
+  const rounds = roundsCard(summary, store, colours.of, { tell: asking.tell, changed });
+  const settings = setUpCard(summary, () => polling.now());
 
   const said = h("p", { class: "headline" });
   const setup = h("div", {});
@@ -75,12 +80,16 @@ export async function showStudy(main, name, wanted) {
   );
 
   function drawRounds() {
-    asking.update(summary, store);
-    rounds.update(summary, store);
+    asking.update(summary);
+    rounds.update(summary);
     settings.update(summary);
   }
 
-  /** A round that this page asked for or told: shown at once, and the figures follow. */
+  /**
+   * Show a round that this page asked for or told at once; the figures follow.
+   *
+   * @param {Round} round
+   */
   function changed(round) {
     store.put(round);
     drawRounds();
@@ -88,29 +97,44 @@ export async function showStudy(main, name, wanted) {
   }
 
   let generation = 0;
+  /** @type {Explanation | null} */
   let explanation = null;
+  /** @type {History | null} */
   let history = null;
 
   function drawHead() {
-    fill(setup, setUp(summary));
+    fill(setup, setUpLine(summary));
     fill(remarks, remarksOn(summary));
     fill(numbers, figures(summary, explanation, history));
-    said.textContent = explanation === null ? "" : headline(summary, explanation, history);
+    said.textContent = explanation === null ? "" : headline(explanation, history);
   }
 
-  /** Read everything again; each panel is drawn as soon as its own figures are there. */
+  /**
+   * Read everything again; each panel is drawn as soon as its own figures are there.
+   *
+   * @param {{signal: AbortSignal, background: boolean}} options
+   */
   async function refresh(options) {
     const mine = ++generation;
     const told = api.summary(name, options);
     const why = api.explain(name, options);
     const believed = api.estimates(name, options);
 
+    /**
+     * Draw panels when all of their answers are there; if one is not, the panels say so.
+     *
+     * @template {Promise<any>[] | []} Answers
+     * @param {Answers} answers
+     * @param {(...found: {-readonly [K in keyof Answers]: Awaited<Answers[K]>}) => void} draw
+     * @param {...{fail: (error: unknown) => void}} parts
+     */
     async function panel(answers, draw, ...parts) {
       try {
         const found = await Promise.all(answers);
         if (mine === generation && !options.signal.aborted) draw(...found);
       } catch (error) {
-        if (mine === generation && !options.signal.aborted && error.status !== 401) for (const part of parts) part.fail(error);
+        const signedOut = error instanceof api.ApiError && error.status === 401;
+        if (mine === generation && !options.signal.aborted && !signedOut) for (const part of parts) part.fail(error);
         throw error;
       }
     }
@@ -127,7 +151,7 @@ export async function showStudy(main, name, wanted) {
           explanation = reasons;
           colours.learn(reasons.by_option.option.map(String));
           drawHead();
-          now.update({ summary, explanation, estimates });
+          now.update({ summary, explanation: reasons, estimates });
           means.update(estimates);
           correlations.update(estimates);
         },
@@ -142,9 +166,9 @@ export async function showStudy(main, name, wanted) {
           history = course;
           colours.learn(reasons.by_option.option.map(String));
           drawHead();
-          weights.update(history);
-          reward.update({ history, feedback: summary.feedback });
-          risk.update({ history, feedback: summary.feedback });
+          weights.update(course);
+          reward.update({ history: course, feedback: summary.feedback });
+          risk.update({ history: course, feedback: summary.feedback });
         },
         weights,
         reward,
@@ -167,7 +191,7 @@ export async function showStudy(main, name, wanted) {
 
   drawRounds();
   drawHead();
-  Promise.all([store.older(), store.ofStatus("open"), store.ofStatus("expired")]).then(drawRounds, bad);
+  Promise.all([store.older(), store.ofStatus("open"), store.ofStatus("expired")]).then(drawRounds, showError);
 
   return () => {
     polling.stop();
