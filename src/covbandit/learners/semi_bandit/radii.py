@@ -15,27 +15,24 @@ made symmetric by averaging with its transpose (quadratic forms do not change), 
 ================  ==========================================================================
 what              where
 ================  ==========================================================================
-g                 `unit_covariance_radius` for b = 1, `covariance_radius` in a learner's units
-β                 `confidence_term`; times 2 and the user's scale, `confidence_factor`
+g                 `covariance_radius`
+2β                `confidence_factor`
 Σ̄ = Σ̂ + g         `upper_covariance`
 the sum of Σ̄_s    `add_upper_covariances` round by round, `begin_upper_sum` after start-up
 E²                `fill_reward_bonus` (MC-UCB), `fill_gamma_bonus` (Γ in place of every Σ̄)
 ================  ==========================================================================
 
-`covbandit.theory` uses the same two formulas, for any counts.
+The formulas of g and β themselves are in ``covbandit.kernels.confidence``, since `covbandit.theory` uses them, too.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from covbandit.core.typing import F64
+from covbandit.kernels.confidence import confidence_term, unit_covariance_radius
 from covbandit.kernels.jit.compilation import kernel
 from covbandit.learners.protocol.state import matrix, parameter, parameters
 from covbandit.learners.semi_bandit.start_up import pairs_fit
 from covbandit.learners.semi_bandit.statistics import PairState, covariance
-
-_ROOTS = 0.5 * (np.sqrt(48.0) + np.sqrt(36.0))
 
 
 class RadiusState(PairState):
@@ -59,14 +56,6 @@ class UpperState(RadiusState):
 
 
 @kernel()
-def unit_covariance_radius(together: float, alone_i: float, alone_j: float, log_t: float) -> float:
-    """Return g_ij(t), symmetric, for b = 1: the pair was seen `together` times, the options `alone_i` and `alone_j`."""
-    ratio = 3.0 * log_t / together
-    centring = 1.0 / np.sqrt(together * alone_i) + 1.0 / np.sqrt(together * alone_j)
-    return float(16.0 * max(ratio, np.sqrt(ratio)) + _ROOTS * log_t * centring)
-
-
-@kernel()
 def covariance_radius(s: RadiusState, i: int, j: int, log_t: float) -> float:
     """Return g_ij(t), symmetric, in the learner's units."""
     g = unit_covariance_radius(s.pair_count[i, j], s.count[i], s.count[j], log_t)
@@ -80,13 +69,6 @@ def is_known(s: RadiusState, i: int, j: int) -> bool:
 
 
 # Rewards: E -----------------------------------------------------------------------------------------------------------
-
-
-@kernel()
-def confidence_term(log_t: float, unions: int, dimension: int, regularization: float) -> float:
-    """Return β_t: `unions` is how many times ln ln t is added, `dimension` that of the regression."""
-    log_log = np.log(log_t)
-    return float(log_t + 2.0 * log_log + unions * log_log + 0.5 * dimension * np.log(1.0 + np.e / regularization))
 
 
 @kernel()
