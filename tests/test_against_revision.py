@@ -147,3 +147,19 @@ def test_who_begins_alternates_and_ratios_are_of_single_turns(program: Any) -> N
     turns.add("it", 1.0, 1.2)
     turns.told(section, "it", 1.03)
     assert [check.passed for check in section.checks] == [True, False]
+
+
+def test_what_seems_to_be_worse_is_given_more_turns(program: Any) -> None:
+    turns = program.Turns()
+
+    def worse_at_first(turn: int) -> list[str]:
+        return turns.add_stages("worse at first", ("import", "ask"), (1.0, 2.0), (1.0, 3.0 if turn < 2 else 2.0))
+
+    subjects = {
+        "fine": lambda turn: turns.add("fine", 1.0, 1.04),
+        "worse": lambda turn: turns.add("worse", 1.0, 1.06),
+        "worse at first": worse_at_first,
+    }
+    program._take_turns(turns, 3, subjects)
+    counts = {what: len(both) for what, both in turns.seconds.items()}
+    assert counts == {"fine": 3, "worse": 9, "worse at first, until import": 5, "worse at first, until ask": 5}
