@@ -45,7 +45,7 @@ STEP_LIMITS = {"PairUCB": 1.05, "GradientTS": 1.05}
 NO_WORSE = 1.05
 """What counts as no worse for whole processes. Where a process lies in memory, and what else the machine does, bear on
 its CPU time: one and the same revision against itself gave ratios from .96 to 1.02 for single compilations, and medians
-of three starts from .98 to 1.065, on two cores that five other programs used."""
+of three starts from .98 to 1.065, on two cores with a load of about ten."""
 
 _BATCH = 0.15  # CPU seconds of a batch of steps, of which there are two in a turn
 _FEWEST = 1_000  # rounds of a batch, so that start-up is not all of it
