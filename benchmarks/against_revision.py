@@ -35,7 +35,7 @@ from revision_cases import STARTED, TIMED, Case
 from revision_trees import ROOT, Stepper, Tree, run_together, side_by_side
 from timing import Check, Section, machine, say, versions
 
-from covbandit.tables import Table
+from covbandit.core.tables import Table
 
 PACKAGES = ("numpy", "scipy", "numba")
 PARTS = ("bits", "steps", "compilation", "start")
