@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
@@ -182,6 +183,22 @@ def test_a_changed_declaration_changes_the_compiled_code() -> None:
 
     assert version(declared("mean", "scale")) == version(declared("mean", "scale"))
     assert version(declared("mean", "scale")) != version(declared("scale", "mean"))
+
+
+@numba.njit
+def often(state: Any, times: int) -> None:
+    """Count rounds in code of somebody else's, which counts references as kernels do not."""
+    for _ in range(times):
+        s = LearnerState(state)
+        s.told += 1
+
+
+def test_a_view_does_not_lose_references() -> None:
+    state = LearnerState.allocate(3)
+    before = [sys.getrefcount(array) for array in state]
+    often(state, 1_000)
+    assert [sys.getrefcount(array) for array in state] == before
+    assert LearnerState(state).told == 1_000
 
 
 def test_two_fields_of_any_length_do_not_fit() -> None:
