@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
@@ -185,20 +184,29 @@ def test_a_changed_declaration_changes_the_compiled_code() -> None:
     assert version(declared("mean", "scale")) != version(declared("scale", "mean"))
 
 
-@numba.njit
-def often(state: Any, times: int) -> None:
-    """Count rounds in code of somebody else's, which counts references as kernels do not."""
-    for _ in range(times):
-        s = LearnerState(state)
+COUNTING = """
+import numba
+import numpy as np
+from covbandit.learners.protocol.state import LearnerState
+
+@numba.njit  # which counts references, as kernels do not
+def feed(state, rewards):
+    s = LearnerState(state)
+    for k in range(len(rewards)):
+        state.rows[0, 0] += rewards[k]
         s.told += 1
 
-
-def test_a_view_does_not_lose_references() -> None:
+for _ in range(3):
     state = LearnerState.allocate(3)
-    before = [sys.getrefcount(array) for array in state]
-    often(state, 1_000)
-    assert [sys.getrefcount(array) for array in state] == before
-    assert LearnerState(state).told == 1_000
+    feed(state, np.ones(10))
+    assert LearnerState(state).told == 10
+"""
+
+
+def test_a_view_frees_no_memory_that_others_hold() -> None:
+    """Code of somebody else's may open a view; a reference too few ended the process."""
+    done = subprocess.run([sys.executable, "-c", COUNTING], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_two_fields_of_any_length_do_not_fit() -> None:
