@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covbandit.core.processes import out_of_reach_of_ctrl_c, pool_of
+from covbandit.reproduction.claims.remarks import bound_at_correlations
+from covbandit.reproduction.claims.theorems import bound_of
 from covbandit.reproduction.experiments import (
     CORRELATIONS,
     DIMENSION_SETTINGS,
     DIMENSIONS,
     SWEPT,
+    CorrelationSweep,
     Dimensions,
-    Sweep,
 )
 from covbandit.reproduction.panels import Panel, role
-from covbandit.reproduction.remarks import bound_at_correlations
-from covbandit.reproduction.theorems import bound_of
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.plotting import COLOURS, GRID, MARKERS, MUTED, Style, plot_regret, save_figure
 from covbandit.simulation.statistics import half_width
@@ -103,7 +103,7 @@ def draw_panel(panel: Panel, result: SimulationResult, ax: Axes) -> None:
     _finish(ax)
 
 
-def draw_sweep(sweep: Sweep, results: Mapping[str, SimulationResult], ax: Axes) -> None:
+def draw_sweep(sweep: CorrelationSweep, results: Mapping[str, SimulationResult], ax: Axes) -> None:
     """Draw regret at the horizon against the correlation, with the theorem's bound scaled to it."""
     points = [results[sweep.point(x)] for x in CORRELATIONS]
     styles = styles_of(points[0])
@@ -196,7 +196,7 @@ def write_panel(panel: Panel, result: SimulationResult, folder: Path) -> str:
         return _save(figure, folder, panel.name)
 
 
-def write_sweep(sweep: Sweep, results: Mapping[str, SimulationResult], folder: Path) -> str:
+def write_sweep(sweep: CorrelationSweep, results: Mapping[str, SimulationResult], folder: Path) -> str:
     """Write a sweep's figure to files; return it as SVG for a page."""
     with figure_of(4.3, 4.1) as (figure, (ax,)):
         draw_sweep(sweep, results, ax)

@@ -7,8 +7,8 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined
 
 from covbandit.core.tables import Table
-from covbandit.reproduction.claims import ELSEWHERE, IN_THE_FIGURE, Claim
-from covbandit.reproduction.content import Report
+from covbandit.reproduction.claims.claim import ELSEWHERE, IN_THE_FIGURE, Claim
+from covbandit.reproduction.report import Report
 
 _EQUALS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
 _UNDECIDED = (
