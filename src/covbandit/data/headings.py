@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from covbandit.data.names import as_known, listed
-from covbandit.data.order import as_label
+from covbandit.data.periods import as_label
+from covbandit.data.selection import as_known, listed
 from covbandit.data.sheet import Sheet, as_number
 from covbandit.errors import InvalidInput
 
@@ -99,7 +99,7 @@ def _only(sheet: Sheet, kept: Sequence[int]) -> Sheet:
 
 
 def _only_counts_rows(sheet: Sheet) -> bool:
-    """Tell whether the labels say less than a column of dates: there are none, or row numbers that a filter left."""
+    """Return True if the labels say less than a column of dates: there are none, or row numbers that a filter left."""
     return sheet.labels is None or (
         sheet.labels_name is None and all(as_label(cell).isdecimal() for cell in sheet.labels)
     )
@@ -110,7 +110,7 @@ def _is_nameless(name: str) -> bool:
 
 
 def names_periods(name: str) -> bool:
-    """Tell whether a heading says that its column labels periods."""
+    """Return True if a heading says that its column labels periods."""
     return name.lower() in _PERIODS
 
 
@@ -119,12 +119,12 @@ def _are_periods(cells: Sequence[object]) -> bool:
 
 
 def is_period(label: str) -> bool:
-    """Tell whether a label looks like a date or another period of time."""
+    """Return True if a label looks like a date or another period of time."""
     return _DATE.fullmatch(label) is not None or _CALENDAR.search(label) is not None
 
 
 def may_be_period(label: str) -> bool:
-    """Tell whether a label may say when something was, although nobody can tell exactly when."""
+    """Return True if a label may say when something was, although nobody can tell exactly when."""
     return is_period(label) or _SHORT.fullmatch(label) is not None
 
 

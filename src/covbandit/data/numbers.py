@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from covbandit.data.names import is_among
+from covbandit.data.selection import is_among
 from covbandit.data.sheet import Sheet, as_number
 from covbandit.errors import InvalidInput
 

@@ -153,7 +153,7 @@ def _delimiter(source: str, content: bytes) -> tuple[str, int]:
 
 
 def _is_even(source: str, content: bytes, delimiter: str, n_fields: int) -> bool:
-    """Tell whether the first rows have as many cells as the header."""
+    """Return True if the first rows have as many cells as the header."""
     try:
         return all(len(record) == n_fields for _, record in islice(_records(source, content, delimiter), _LOOKED_AT))
     except InvalidInput:

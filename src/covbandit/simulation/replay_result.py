@@ -11,7 +11,7 @@ import numpy as np
 from covbandit.core.tables import Table
 from covbandit.core.typing import F64
 from covbandit.data import Returns
-from covbandit.data.moments import mean_and_covariance
+from covbandit.data.returns import mean_and_covariance
 from covbandit.errors import Unsupported
 from covbandit.maximization import Optimum
 from covbandit.problems.problem import Problem

@@ -10,6 +10,12 @@ In a pytest file::
     class TestMyLearner(LearnerConformance):
         def make(self):
             return MyLearner(n_options=4, risk_aversion=0.5)
+
+===============  ==============================================
+file             what it holds
+===============  ==============================================
+``learners.py``  `LearnerConformance`, the suite for learners
+===============  ==============================================
 """
 
 from covbandit.testing.learners import LearnerConformance
