@@ -17,7 +17,7 @@ from covbandit.core.tables import Table
 from covbandit.data.reading import read_returns
 from covbandit.data.returns import Returns, Unit
 from covbandit.data.selection import Missing, as_known, is_among, keep_complete, listed
-from covbandit.data.sheet import Sheet, as_number, read_csv
+from covbandit.data.sheet import Sheet, cell_number, read_csv
 from covbandit.errors import InvalidInput, MissingExtra
 
 # Five funds that the package carries ----------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def _rows(sheet: Sheet, column: str, funds: Sequence[str]) -> dict[str, int]:
 
 def _cell(sheet: Sheet, row: int, column: str) -> float:
     text = str(sheet.columns[sheet.names.index(column)][row]).strip()
-    number = as_number(text) if text else float("nan")
+    number = cell_number(text) if text else float("nan")
     if number is None or (text and np.isnan(number)):  # here only a blank means missing
         raise InvalidInput(f"{sheet.source}, {sheet.place(row, column)}: {text!r} is not a number")
     return number

@@ -199,7 +199,7 @@ class Periods:
 # Labels: each there, each once, and in which order they stand ---------------------------------------------------------
 
 
-def as_label(value: object) -> str:
+def period_label(value: object) -> str:
     """Return the label of a period: dates as 2020-01-31, with the time of day only where there is one."""
     if isinstance(value, datetime):
         return value.isoformat(sep=" ").removesuffix(" 00:00:00")

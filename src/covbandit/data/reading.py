@@ -15,7 +15,7 @@ from covbandit.core.size_limits import as_n_options
 from covbandit.core.typing import F64
 from covbandit.data.headings import may_be_period, names_periods, option_names, set_labels_apart, without_blank_columns
 from covbandit.data.numbers import Decimal, numbers_in
-from covbandit.data.periods import Dates, Periods, as_label, order_of, require_distinct, require_filled
+from covbandit.data.periods import Dates, Periods, order_of, period_label, require_distinct, require_filled
 from covbandit.data.plausible import require_plausible
 from covbandit.data.returns import Returns, as_unit
 from covbandit.data.selection import Missing, is_among, keep_complete, listed
@@ -153,7 +153,7 @@ def read_returns(
 
 def _labels(sheet: Sheet) -> list[str]:
     """Return the labels of the rows, none if they have none."""
-    labels = [as_label(cell) for cell in sheet.labels or ()]
+    labels = [period_label(cell) for cell in sheet.labels or ()]
     require_filled(labels, lambda row: f"{sheet.source}, {sheet.place(row, sheet.labels_name)}")
     return labels
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from covbandit.core import validation
 from covbandit.core.tables import Table, as_number, data_frame
 from covbandit.core.typing import F64
-from covbandit.data.periods import as_label, require_distinct, require_filled
+from covbandit.data.periods import period_label, require_distinct, require_filled
 from covbandit.data.selection import as_known, is_among
 from covbandit.errors import InvalidInput
 from covbandit.problems.problem import Problem
@@ -86,7 +86,8 @@ class Returns:
                 "cannot be had from less"
             )
         options = validation.as_options(_as_list(self.options, "options"), d) or ()
-        index = tuple(as_label(label) for label in _as_list(self.index, "index")) or tuple(str(k + 1) for k in range(n))
+        labels = _as_list(self.index, "index") or [str(k + 1) for k in range(n)]
+        index = tuple(period_label(label) for label in labels)
         if len(index) != n:
             raise InvalidInput(f"index must label {n} rows, got {len(index)} labels")
         require_filled(index, lambda k: f"index, row {k + 1}")

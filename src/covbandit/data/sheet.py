@@ -208,7 +208,7 @@ def read_bytes(path: Path, most: int = MOST_TABLE_BYTES) -> bytes:
     return content
 
 
-def as_number(cell: object) -> float | None:
+def cell_number(cell: object) -> float | None:
     """Return a finite number, NaN for a cell that is missing, or None for one that is neither."""
     if cell is None:
         return float("nan")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -91,19 +92,24 @@ def optimal_range(moments: Moments, weights: F64, others: Mask) -> tuple[float, 
     return float(low), float(high)
 
 
+def _sd_of_the_best(moments: Moments, caps: F64 | None = None) -> Callable[[float], float]:
+    """Return the function from ρ to the sd of its optimal weights; each call starts from the weights of the last."""
+    start = np.zeros(moments.mean.size)
+
+    def sd(rho: float) -> float:
+        nonlocal start
+        start = solve(moments.mean, moments.covariance, rho, caps, start).weights
+        return moments.sd(start)
+
+    return sd
+
+
 def crossing(moments: Moments, low: float, aim: float) -> float:
     """Return the largest ρ whose optimal weights have an sd of at least `aim`, given that those of `low` have.
 
     The sd of the optimal weights is continuous and never rises with ρ.
     """
-    theta, sigma, _ = moments
-    start = np.zeros(theta.size)
-
-    def sd(rho: float) -> float:
-        nonlocal start
-        start = solve(theta, sigma, rho, None, start).weights
-        return moments.sd(start)
-
+    sd = _sd_of_the_best(moments)
     high = 4 * low
     while np.isfinite(high) and sd(high) >= aim:
         low, high = high, 4 * high
@@ -182,13 +188,7 @@ def _optimal_up_to(moments: Moments, weights: F64, caps: F64) -> float:
 
 def _falls_below(moments: Moments, caps: F64 | None, low: float, aim: float) -> float:
     """Return the ρ from which on the best weights have at most this sd, which never rises with ρ."""
-    start = np.zeros(moments.mean.size)
-
-    def sd(rho: float) -> float:
-        nonlocal start
-        start = solve(moments.mean, moments.covariance, rho, caps, start).weights
-        return moments.sd(start)
-
+    sd = _sd_of_the_best(moments, caps)
     if low <= 0.0:  # ties of means: any scale that is far below what can matter
         spread = float(np.ptp(moments.mean)) or float(np.abs(moments.mean).max()) or 1.0
         low = 1e-12 * spread / float(moments.covariance.diagonal().max())

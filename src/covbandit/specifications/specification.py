@@ -25,7 +25,7 @@ from covbandit.specifications.environment_tables import PendingEnvironment, envi
 from covbandit.specifications.learner_tables import PendingLearner, learner_for, learners_of
 from covbandit.specifications.problem_tables import ProblemSetup, problems_of
 from covbandit.specifications.sweep import Sweep
-from covbandit.specifications.sweep_tables import TOP, as_label, first_named, in_words, label_of
+from covbandit.specifications.sweep_tables import TOP, first_named, in_words, label_of, value_label
 
 _MOST_SIMULATIONS = 1_000
 
@@ -290,7 +290,7 @@ def _file_names(swept: Iterable[dict[str, Any]], only: str) -> list[str]:
     """Return names for files, which stay the same when values are added to a list."""
     names: list[str] = []
     for values in swept:
-        parts = [f"{key}-{as_label(value)}" for key, value in values.items()] or [only]
+        parts = [f"{key}-{value_label(value)}" for key, value in values.items()] or [only]
         name = "_".join(re.sub(r"[^A-Za-z0-9.-]+", "-", part).strip(".") for part in parts)[:100]
         names.append(name if name not in names else f"{name}_{names.count(name) + len(names)}")
     return names

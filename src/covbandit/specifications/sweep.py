@@ -11,7 +11,7 @@ from covbandit.core.files import replacing
 from covbandit.core.tables import Table, data_frame
 from covbandit.errors import MissingExtra
 from covbandit.simulation.result import SimulationResult
-from covbandit.specifications.sweep_tables import as_label, label_of
+from covbandit.specifications.sweep_tables import label_of, value_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,5 +137,5 @@ def _columns(settings: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     for key in dict.fromkeys(key for values in settings for key in values):
         cells = [values.get(key) for values in settings]
         numbers = all(isinstance(cell, int | float | None) for cell in cells)
-        columns[key] = cells if numbers else [None if cell is None else as_label(cell) for cell in cells]
+        columns[key] = cells if numbers else [None if cell is None else value_label(cell) for cell in cells]
     return columns

@@ -67,7 +67,7 @@ class Choice:
         return label_of(self.swept)
 
 
-def as_label(value: Any) -> str:
+def value_label(value: Any) -> str:
     """Return a value as tables and figures show it."""
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
@@ -76,7 +76,7 @@ def as_label(value: Any) -> str:
 
 def label_of(swept: Mapping[str, Any]) -> str:
     """Return swept values in words, each with its key: nothing if there are none."""
-    return ", ".join(f"{key}={as_label(value)}" for key, value in swept.items())
+    return ", ".join(f"{key}={value_label(value)}" for key, value in swept.items())
 
 
 def choices_of(
