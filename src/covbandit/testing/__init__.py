@@ -1,5 +1,11 @@
 """Conformance suites: inherit one to test a learner of your own the way ours are tested.
 
+===============  ==============================================
+file             what it holds
+===============  ==============================================
+``learners.py``  `LearnerConformance`, the suite for learners
+===============  ==============================================
+
 Examples
 --------
 In a pytest file::
@@ -10,12 +16,6 @@ In a pytest file::
     class TestMyLearner(LearnerConformance):
         def make(self):
             return MyLearner(n_options=4, risk_aversion=0.5)
-
-===============  ==============================================
-file             what it holds
-===============  ==============================================
-``learners.py``  `LearnerConformance`, the suite for learners
-===============  ==============================================
 """
 
 from covbandit.testing.learners import LearnerConformance
