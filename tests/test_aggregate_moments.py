@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import covbandit as cb
-from covbandit.aggregate.nearest import nearest_semidefinite
+from covbandit.aggregate.estimates import nearest_semidefinite
 from covbandit.aggregate.sums import congruence, expand, pack, unpack
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, NotIdentified, StateFileError

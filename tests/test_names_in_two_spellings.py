@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import covbandit as cb
-from covbandit.environments.history import require_options
+from covbandit.environments.histories import require_options
 from covbandit.errors import Conflict, InvalidInput, NotFound
 from covbandit.service.app import create_app
 from covbandit.service.client import Client

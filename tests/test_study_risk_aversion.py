@@ -12,8 +12,8 @@ import pytest
 
 import covbandit as cb
 from covbandit.cli.study_play_commands import create
-from covbandit.risk.matters import range_that_matters
-from covbandit.risk.moments import Moments
+from covbandit.risk.landmarks import range_that_matters
+from covbandit.risk.option_moments import Moments
 from covbandit.service import answers
 from covbandit.service.app import create_app
 from covbandit.studies import RiskAversionCheck, Store, Study, StudySummary

@@ -15,7 +15,7 @@ from covbandit.learners.protocol.setup_warnings import said_before
 from covbandit.problems.distribution import ProblemDistribution
 from covbandit.problems.problem import Problem
 from covbandit.specifications import load, presets
-from covbandit.specifications.mistakes import did_you_mean
+from covbandit.specifications.diagnostics import did_you_mean
 from covbandit.theory import bounds_table
 
 _HORIZON = 10_000

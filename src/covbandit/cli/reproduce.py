@@ -20,7 +20,7 @@ from covbandit.data import Returns, read_etf_file
 from covbandit.errors import InvalidInput
 from covbandit.reproduction import FULL, NORMAL, QUICK, Reproduction, Scale, experiments_named
 from covbandit.reproduction.claims import ELSEWHERE, IN_THE_FIGURE, Claim
-from covbandit.reproduction.content import Report
+from covbandit.reproduction.report import Report
 from covbandit.simulation.locking import holding
 
 _STYLES = {"holds": "green", "consistent with it": "green", "does not hold": "red", "undecided": "dim"}

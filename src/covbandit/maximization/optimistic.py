@@ -189,7 +189,7 @@ def _branch_and_bound(
 
 
 def _is_semidefinite(A: F64, slack: float) -> bool:
-    """Tell whether A + slack × its diagonal has no negative eigenvalue; an option that A is zero for stays so."""
+    """Return True if A + slack × its diagonal has no negative eigenvalue; an option that A is zero for stays so."""
     unit = np.sqrt(np.maximum(A.diagonal(), 0.0))
     pairs = np.outer(unit, unit)
     if (np.abs(A) > (1 + slack) * pairs).any():

@@ -39,6 +39,7 @@ _DETERMINE_NUMBERS = (
     "reproduction/known_covariance.py",
     "simulation/driver.py",
     "simulation/engine.py",
+    "simulation/regret.py",
     "theory/hard_instances.py",
 )
 

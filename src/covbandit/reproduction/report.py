@@ -9,21 +9,21 @@ import numpy as np
 
 from covbandit.core.tables import Table, with_error
 from covbandit.problems.problem import Problem
-from covbandit.reproduction.claims import ELSEWHERE, IN_THE_FIGURE, Claim, Multiplicity
+from covbandit.reproduction.claims.claim import ELSEWHERE, IN_THE_FIGURE, Claim, Multiplicity
+from covbandit.reproduction.claims.remarks import bound_at_correlations
+from covbandit.reproduction.claims.theorems import bound_of
 from covbandit.reproduction.experiments import (
     CORRELATIONS,
     DIMENSION_SETTINGS,
     DIMENSIONS,
     FULL,
     SWEPT,
+    CorrelationSweep,
     Dimensions,
     Experiments,
     Scale,
-    Sweep,
 )
 from covbandit.reproduction.panels import MIN_WEIGHT, PAPERS_RHO, SETTINGS, Instance, Panel, Setting
-from covbandit.reproduction.remarks import bound_at_correlations
-from covbandit.reproduction.theorems import bound_of
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.statistics import visible_width
 from covbandit.theory import coverage
@@ -74,7 +74,7 @@ class PanelSection:
 class SweepSection:
     """One sweep over the correlation."""
 
-    sweep: Sweep
+    sweep: CorrelationSweep
     table: Table
     svg: str = ""
 
@@ -226,7 +226,7 @@ def _against_bound(panel: Panel, result: SimulationResult) -> Table:
     return Table(["rounds", "mean regret", "bound", "regret / bound"], rows, title)
 
 
-def sweep_section(sweep: Sweep, results: Mapping[str, SimulationResult], svg: str) -> SweepSection:
+def sweep_section(sweep: CorrelationSweep, results: Mapping[str, SimulationResult], svg: str) -> SweepSection:
     """Return a sweep's table: regret of every learner, and the bound, at each correlation."""
     rows = []
     horizon = results[sweep.point(0.0)].horizon

@@ -1,20 +1,23 @@
-"""Labels of periods as points in time: the common ways to write dates, and columns that can be read in two of them."""
+"""Labels of periods: the common ways to write dates, columns that can be read in two of them, and their order."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from typing import Any, Literal
 
-from covbandit.data.names import is_among
+from covbandit.data.selection import is_among
+from covbandit.data.sheet import MISSING_MARKS
 from covbandit.errors import InvalidInput
 
 Dates = Literal["day-first", "month-first", "year-first"]
 DATES = ("day-first", "month-first", "year-first")
+
+Order = Literal["ascending", "descending", "unknown"]
 
 _LONGEST = 100  # letters of a date; the forms below would take long to find out that more are none
 
@@ -191,6 +194,54 @@ class Periods:
             )
         wrong = next(k for k, label in enumerate(self.labels) if not any(read(label) for read in readings.values()))
         raise InvalidInput(f"{self._place(wrong)}: {self.labels[wrong]!r} is no date of the calendar; correct it")
+
+
+# Labels: each there, each once, and in which order they stand ---------------------------------------------------------
+
+
+def period_label(value: object) -> str:
+    """Return the label of a period: dates as 2020-01-31, with the time of day only where there is one."""
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ").removesuffix(" 00:00:00")
+    return value.isoformat() if isinstance(value, date) else str(value).strip()
+
+
+def require_filled(labels: Sequence[str], place: Callable[[int], str]) -> None:
+    """Raise, naming the place, if a label is missing."""
+    for k, label in enumerate(labels):
+        if label.lower() in MISSING_MARKS:
+            raise InvalidInput(f"{place(k)}: the label of the period is missing; give it one, or leave the row out")
+
+
+def require_distinct(labels: Sequence[str], place: Callable[[int], str], keys: Sequence[Any] | None = None) -> None:
+    """Raise, naming the places, if a period occurs twice, be it in two ways of writing."""
+    first: dict[object, int] = {}
+    for k, key in enumerate(keys or comparable(labels) or labels):
+        if key in first:
+            raise InvalidInput(
+                f"period {labels[k]!r} occurs twice, in {place(first[key])} and in {place(k)}; keep one of them"
+            )
+        first[key] = k
+
+
+def order_of(labels: Sequence[str], keys: Sequence[Any] | None, place: Callable[[int], str]) -> Order:
+    """Return how labels are sorted by what they are compared by; refuse those that can be sorted and are not."""
+    if keys is None:
+        return "unknown"
+    rising = [a < b for a, b in pairwise(keys)]
+    if all(rising):
+        return "ascending"
+    if not any(rising):
+        return "descending"
+    # Whichever direction holds more often is meant; the first that goes against it is named.
+    wrong = rising.index(sum(rising) < len(rising) / 2) + 1
+    raise InvalidInput(
+        f"periods are not in order: {labels[wrong]!r} ({place(wrong)}) follows {labels[wrong - 1]!r}; sort the rows by "
+        "their dates"
+    )
+
+
+# How dates are written ------------------------------------------------------------------------------------------------
 
 
 def _words(reading: str) -> str:

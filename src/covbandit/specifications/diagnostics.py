@@ -1,15 +1,15 @@
-"""Mistakes in a specification: collected, located and told all at once."""
+"""Mistakes in a specification: collected, located and reported all at once."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from covbandit.core.spelling import likeliest
 from covbandit.errors import InvalidSpecification
-from covbandit.specifications.locator import Path, nearest
+from covbandit.specifications.toml_positions import KeyPath, nearest
 
 _LONGEST = 60
 _ABSENT = object()
@@ -31,20 +31,20 @@ class Mistakes:
 
     source: str
     document: dict[str, Any]
-    lines: dict[Path, int]
+    lines: dict[KeyPath, int]
     _found: dict[tuple[int, str], None] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._found)
 
-    def add(self, path: Path, cause: str) -> None:
+    def add(self, path: KeyPath, cause: str) -> None:
         """Note what is wrong with the value at a path; the same thing twice is one mistake."""
         value = self._value(path)
         shown = "" if value is _ABSENT or isinstance(value, dict) else f" = {as_toml(value)}"
         key = as_key(path)
         self._found[nearest(self.lines, path), f"{key}{shown}: {cause}" if key else cause] = None
 
-    def _value(self, path: Path) -> Any:
+    def _value(self, path: KeyPath) -> Any:
         value: Any = self.document
         for part in path:
             try:
@@ -67,7 +67,7 @@ def raise_mistakes(source: str, found: Sequence[tuple[int, str]]) -> NoReturn:
     raise InvalidSpecification(f"{source} has {len(told)} mistakes\n" + "\n".join(f"  {text}" for text in told), told)
 
 
-def as_key(path: Path) -> str:
+def as_key(path: KeyPath) -> str:
     """Return a path as people write it; entries of lists are counted from 1.
 
     Examples
@@ -97,14 +97,3 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     if alike is not None:
         return f"did you mean {as_toml(alike)}?"
     return f"there are {', '.join(names)}" if names else "it takes none"
-
-
-def likeliest(name: object, known: Sequence[str]) -> str | None:
-    """Return which of the known names is meant, if one resembles what was written."""
-    folded = {_folded(each): each for each in reversed(known)}
-    alike = get_close_matches(_folded(str(name)), folded, n=1, cutoff=0.6)
-    return folded[alike[0]] if alike else None
-
-
-def _folded(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "").replace(" ", "")

@@ -6,11 +6,11 @@ import tomllib
 from bisect import bisect_left
 from typing import Any
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """Keys and positions that lead to a value, for example ("learners", 1, "bonus")."""
 
 
-def lines_of(text: str) -> dict[Path, int]:
+def lines_of(text: str) -> dict[KeyPath, int]:
     r"""Return the line, counted from 1, of every table, key and list entry of a text that `tomllib` has accepted.
 
     Examples
@@ -21,7 +21,7 @@ def lines_of(text: str) -> dict[Path, int]:
     return _Scanner(text).scan()
 
 
-def nearest(lines: dict[Path, int], path: Path) -> int:
+def nearest(lines: dict[KeyPath, int], path: KeyPath) -> int:
     """Return the line of a path or, if it is not there, of what would hold it."""
     while path and path not in lines:
         path = path[:-1]
@@ -35,12 +35,12 @@ class _Scanner:
         self._text = text.replace("\r\n", "\n")
         self._ends = [k for k, character in enumerate(self._text) if character == "\n"]
         self._at = 0
-        self._lines: dict[Path, int] = {}
-        self._entries: dict[Path, int] = {}  # of arrays of tables, so far
-        self._implied: set[Path] = set()  # tables that so far only stand in the headers of their inner tables
+        self._lines: dict[KeyPath, int] = {}
+        self._entries: dict[KeyPath, int] = {}  # of arrays of tables, so far
+        self._implied: set[KeyPath] = set()  # tables that so far only stand in the headers of their inner tables
 
-    def scan(self) -> dict[Path, int]:
-        table: Path = ()
+    def scan(self) -> dict[KeyPath, int]:
+        table: KeyPath = ()
         while self._skip():
             if self._text.startswith("[[", self._at):
                 table = self._header(2)
@@ -59,7 +59,7 @@ class _Scanner:
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
 
-    def _note(self, path: Path) -> None:
+    def _note(self, path: KeyPath) -> None:
         """Keep the line of a path; the first one, but a table's own header counts more than one that implies it."""
         line = bisect_left(self._ends, self._at) + 1
         if path in self._implied:
@@ -68,7 +68,7 @@ class _Scanner:
         else:
             self._lines.setdefault(path, line)
 
-    def _imply(self, path: Path) -> None:
+    def _imply(self, path: KeyPath) -> None:
         """Keep the line of a table that a header names on the way to another: [learners.mine] makes learners too."""
         if path not in self._lines:
             self._note(path)
@@ -84,11 +84,11 @@ class _Scanner:
                 self._at += 1
         return bool(character)
 
-    def _header(self, brackets: int) -> Path:
+    def _header(self, brackets: int) -> KeyPath:
         self._at += brackets
         keys = self._keys("]")
         self._at += brackets
-        path: Path = ()
+        path: KeyPath = ()
         for k, key in enumerate(keys, 1):
             path = (*path, key)
             if path in self._entries and not (k == len(keys) and brackets == 2):
@@ -113,7 +113,7 @@ class _Scanner:
             parts.append(key)
         return parts
 
-    def _pair(self, table: Path) -> None:
+    def _pair(self, table: KeyPath) -> None:
         begun = self._at
         path = table
         keys = self._keys("=")
@@ -124,7 +124,7 @@ class _Scanner:
         self._at = end + 1
         self._value(path)
 
-    def _value(self, path: Path) -> None:
+    def _value(self, path: KeyPath) -> None:
         self._skip()
         character = self._peek()
         if character in ('"', "'"):

@@ -1,4 +1,4 @@
-"""Reading returns: their mean, covariance and option names."""
+"""What risk aversion is chosen for: mean, covariance and names of the options, from returns or from a problem."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.data import Returns
-from covbandit.data.moments import mean_and_covariance
+from covbandit.data.returns import mean_and_covariance
 from covbandit.errors import InvalidInput, Unsupported
 from covbandit.problems.problem import Problem
 

@@ -1,4 +1,4 @@
-"""What a table names under `class` or `preset`, and what that makes of the table's values."""
+"""The classes and functions that a table names under `class` or `preset`, called with the table's values."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from covbandit.errors import InvalidInput
 from covbandit.specifications.catalogue import find
-from covbandit.specifications.choices import REFUSALS, Choice, blame, distinct, in_words
-from covbandit.specifications.locator import Path
-from covbandit.specifications.mistakes import Mistakes
+from covbandit.specifications.diagnostics import Mistakes
 from covbandit.specifications.signatures import Parameter, parameters_of
+from covbandit.specifications.sweep_tables import REFUSALS, Choice, blame, distinct, in_words
+from covbandit.specifications.toml_positions import KeyPath
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,20 @@ class Maker:
         What it takes.
     wanted : type
         What it must make, or one of several.
-    table : Path
+    table : KeyPath
         Where the table stands.
     name : str
         What the file calls it; nothing if the table stands for it without naming it.
-    where : Path
+    where : KeyPath
         Where its name stands.
     """
 
     make: Callable[..., Any]
     parameters: dict[str, Parameter]
     wanted: type[Any] | tuple[type[Any], ...]
-    table: Path
+    table: KeyPath
     name: str = ""
-    where: Path = ()
+    where: KeyPath = ()
 
     @property
     def refusals(self) -> tuple[type[Exception], ...]:
@@ -69,8 +69,8 @@ class Maker:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What a table can name.
+class Registry:
+    """What a table can name under one of its keys.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Kind:
     wanted : type
         What they make, or one of several.
     fits : callable
-        Tells whether something imported can be one.
+        Returns True if something imported can be one.
     own : str
         What one of the user's own must be, for messages.
     """
@@ -96,7 +96,7 @@ class Kind:
     own: str
 
     def named(
-        self, table: dict[str, Any], path: Path, mistakes: Mistakes
+        self, table: dict[str, Any], path: KeyPath, mistakes: Mistakes
     ) -> Iterator[tuple[Maker, dict[str, Any], dict[str, Any]]]:
         """Yield the one that a table names, or each of a list of them.
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from covbandit.problems.problem import Problem
-from covbandit.reproduction.claims import (
+from covbandit.reproduction.claims.claim import (
     Claim,
     Decision,
     Outcomes,
     compared,
-    grows_like,
     must_exceed,
     of_ratio,
     of_slope,
 )
+from covbandit.reproduction.claims.rules import grows_like
 from covbandit.reproduction.experiments import Experiments, HardInstances, Results
 from covbandit.reproduction.panels import EQUAL, Setting
 from covbandit.simulation import SimulationResult

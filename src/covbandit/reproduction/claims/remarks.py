@@ -13,34 +13,30 @@ from typing import Any
 import numpy as np
 
 from covbandit.core.typing import F64
-from covbandit.reproduction.claims import (
+from covbandit.reproduction.claims.claim import (
     Case,
     Claim,
     Comparison,
-    between_regrets,
     compared,
-    exact,
-    grows_less,
     must_exceed,
     must_stay_below,
     of_ratio,
     of_slope,
-    rises,
-    rises_exactly,
 )
+from covbandit.reproduction.claims.rules import between_regrets, exact, grows_less, rises, rises_exactly
+from covbandit.reproduction.claims.theorems import RATE_TOLERANCE, THEOREMS, bound_of
 from covbandit.reproduction.experiments import (
     CORRELATIONS,
     DIMENSION_SETTINGS,
     DIMENSIONS,
     GAPS,
+    CorrelationSweep,
     Dimensions,
     Experiments,
     NoRisk,
     Results,
-    Sweep,
 )
 from covbandit.reproduction.panels import Setting
-from covbandit.reproduction.theorems import RATE_TOLERANCE, THEOREMS, bound_of
 from covbandit.simulation.statistics import log_slope, ratio_of_products
 
 _SEEN = 40.0  # rounds times gap² over Σmax after which the best option is mistaken once in 200,000 rounds
@@ -118,7 +114,7 @@ def remark_claims(experiments: Experiments, results: Results) -> Iterator[Claim]
             )
 
 
-def _cases(remark: Remark, sweep: Sweep, results: Results) -> Iterator[Case]:
+def _cases(remark: Remark, sweep: CorrelationSweep, results: Results) -> Iterator[Case]:
     theorem, learner, _ = THEOREMS[sweep.setting]
     levels = np.array(CORRELATIONS)
     regret = np.array([results[sweep.point(x)].at(learner) for x in CORRELATIONS])
@@ -278,7 +274,7 @@ def _constant_gaps(no_risk: NoRisk, results: Results) -> Iterator[Case]:
     )
 
 
-def _first_term(sweep: Sweep) -> Case:
+def _first_term(sweep: CorrelationSweep) -> Case:
     """Decide whether the first term of Theorem 1's minimum is the smaller one, whatever the correlation."""
     smaller = [bound.of_the_optimum < sqrt(bound.largest_variance) for bound in _bounds(sweep)]
     share = float(np.mean(smaller))
@@ -286,10 +282,10 @@ def _first_term(sweep: Sweep) -> Case:
     return Case(f"ρ = {sweep.risk_aversion:g}", rule, exact(share), share == 1)
 
 
-def bound_at_correlations(sweep: Sweep, horizon: int) -> F64:
+def bound_at_correlations(sweep: CorrelationSweep, horizon: int) -> F64:
     """Return the theorem's bound, with constant 1, at each correlation of a sweep."""
     return np.array([bound.at(horizon) for bound in _bounds(sweep)])
 
 
-def _bounds(sweep: Sweep) -> list[Any]:
+def _bounds(sweep: CorrelationSweep) -> list[Any]:
     return [bound_of(sweep.setting, sweep.problem(x)) for x in CORRELATIONS]

@@ -1,4 +1,4 @@
-"""The Kaggle file "US Funds dataset from Yahoo Finance", in its three vintages."""
+"""Data sets that are known here: five funds, the paper's Kaggle file, and prices inside installed packages."""
 
 from __future__ import annotations
 
@@ -6,17 +6,63 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
 from covbandit.core import validation
-from covbandit.data.etf_figures import ETF_FUNDS, ETF_YEARS
-from covbandit.data.missing import Missing, keep_complete
-from covbandit.data.names import as_known, listed
+from covbandit.core.tables import Table
+from covbandit.data.reading import read_returns
 from covbandit.data.returns import Returns, Unit
-from covbandit.data.sheet import Sheet, as_number, read_csv
-from covbandit.errors import InvalidInput
+from covbandit.data.selection import Missing, as_known, is_among, keep_complete, listed
+from covbandit.data.sheet import Sheet, cell_number, read_csv
+from covbandit.errors import InvalidInput, MissingExtra
+
+# Five funds that the package carries ----------------------------------------------------------------------------------
+
+ETF_FUNDS = ("SPY", "EFA", "TLT", "VNQ", "XLE")
+ETF_YEARS = range(2010, 2018)
+
+# Annual total returns in percent, a row per fund.
+_ETF_RETURNS = (
+    (14.93, 2.06, 15.84, 32.21, 13.53, 1.34, 11.80, 21.69),
+    (7.52, -12.18, 17.22, 22.62, -5.04, -0.90, 0.96, 24.94),
+    (9.25, 33.60, 3.25, -13.91, 27.35, -1.65, 1.36, 8.92),
+    (28.44, 8.62, 17.67, 2.42, 30.29, 2.37, 8.53, 4.95),
+    (21.70, 2.98, 5.17, 26.16, -8.61, -21.47, 27.95, -1.01),
+)
+
+
+def etf_returns() -> Returns:
+    """Return the annual total returns of SPY, EFA, TLT, VNQ and XLE from 2010 to 2017, in percent.
+
+    The paper takes five funds from a Kaggle file (see `read_etf_file`) and does not say which. These are our choice.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> print(cb.data.etf_returns().summary())
+    8 returns in percent, 2010 to 2017, annual total returns of five ETFs of our choice
+    largest variance (variance_bound): 269.844
+    option   mean     sd     min    max
+    SPY     14.18  9.372    1.34  32.21
+    EFA     6.893  12.66  -12.18  24.94
+    TLT     8.521  14.45  -13.91   33.6
+    VNQ     12.91  10.54    2.37  30.29
+    XLE     6.609  16.43  -21.47  27.95
+    """
+    return Returns(
+        np.array(_ETF_RETURNS).T,
+        options=ETF_FUNDS,
+        index=[str(year) for year in ETF_YEARS],
+        unit="percent",
+        source="annual total returns of five ETFs of our choice",
+    )
+
+
+# The Kaggle file "US Funds dataset from Yahoo Finance", in its three vintages -----------------------------------------
 
 
 @dataclass(frozen=True)
@@ -67,7 +113,7 @@ def read_etf_file(
         ``.problem(risk_aversion)`` makes a problem of it.
     """
     sheet = read_csv(validation.as_path(path, "path"))
-    vintage = _vintage(sheet)
+    vintage = _vintage_of(sheet)
     wanted = _years(years, vintage, sheet)
     rows = _rows(sheet, vintage.symbols, funds)
     values = np.array([[_cell(sheet, row, f"fund_return_{year}") for row in rows.values()] for year in wanted])
@@ -98,7 +144,7 @@ def read_etf_file(
     ).to_percent()
 
 
-def _vintage(sheet: Sheet) -> _Vintage:
+def _vintage_of(sheet: Sheet) -> _Vintage:
     twice = [name for name, count in Counter(sheet.names).items() if count > 1]
     years = sorted(int(found[1]) for name in sheet.names if (found := re.fullmatch(r"fund_return_(\d{4})", name)))
     quote_type = "quote_type" in sheet.names
@@ -165,7 +211,81 @@ def _rows(sheet: Sheet, column: str, funds: Sequence[str]) -> dict[str, int]:
 
 def _cell(sheet: Sheet, row: int, column: str) -> float:
     text = str(sheet.columns[sheet.names.index(column)][row]).strip()
-    number = as_number(text) if text else float("nan")
+    number = cell_number(text) if text else float("nan")
     if number is None or (text and np.isnan(number)):  # here only a blank means missing
         raise InvalidInput(f"{sheet.source}, {sheet.place(row, column)}: {text!r} is not a number")
     return number
+
+
+# Market prices inside an installed package, read from its files without importing it ----------------------------------
+
+_PACKAGE_FOLDER = ("datasets", "data")
+_PACKAGED = {
+    "skfolio/sp500": ("sp500_dataset.csv.gz", "20 stocks of the S&P 500, daily prices 1990-2022"),
+    "skfolio/factors": ("factors_dataset.csv.gz", "5 factor ETFs, daily prices 2014-2022"),
+    "skfolio/sp500-index": ("sp500_index.csv.gz", "the S&P 500 index, daily 1990-2022"),
+}
+"""Those in skfolio's wheel; others it downloads."""
+
+
+def packaged() -> Table:
+    """Return which market data can be read from installed packages.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> print(cb.data.packaged())
+    name                 what                                              installed
+    skfolio/sp500        20 stocks of the S&P 500, daily prices 1990-2022  yes
+    skfolio/factors      5 factor ETFs, daily prices 2014-2022             yes
+    skfolio/sp500-index  the S&P 500 index, daily 1990-2022                yes
+    """
+    return Table(
+        ["name", "what", "installed"],
+        [[name, what, "yes" if _is_packaged(name) else "no"] for name, (_, what) in _PACKAGED.items()],
+    )
+
+
+def read_packaged(name: str, options: Sequence[str] | None = None, unit: str = "fraction") -> Returns:
+    """Return daily returns from prices that lie inside an installed package (extra ``market``).
+
+    Parameters
+    ----------
+    name : str
+        One of `packaged`.
+    options : sequence of str, optional
+        Which columns; by default all.
+    unit : {"fraction", "percent"}
+        What to give.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> cb.data.read_packaged("skfolio/factors", unit="percent")
+    Returns(2,263 rounds of MTUM, QUAL, SIZE, USMV, VLUE; percent; 2014-01-03 to 2022-12-28; skfolio/factors)
+    """
+    if not is_among(name, _PACKAGED):
+        raise InvalidInput(f"no packaged data {name!r}; there are {listed(list(_PACKAGED))}")
+    path = _packaged_path(name)
+    if path is None:
+        raise MissingExtra(f"{name} lies inside the package skfolio: pip install 'covbandit[market]'")
+    if not path.is_file():
+        raise InvalidInput(
+            f"the installed skfolio does not hold {path.name}; the version of it that constraints.txt names does"
+        )
+    prices = read_returns(path, kind="prices", options=options, unit=unit)
+    return Returns(prices.values, prices.options, prices.index, prices.unit, name, prices.notes)
+
+
+def _packaged_path(name: str) -> Path | None:
+    """Return where a file would lie, None if its package is not installed."""
+    # The spec of a package at top level is found without running any of its code.
+    spec = find_spec(name.split("/")[0])
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(spec.submodule_search_locations[0], *_PACKAGE_FOLDER, _PACKAGED[name][0])
+
+
+def _is_packaged(name: str) -> bool:
+    path = _packaged_path(name)
+    return path is not None and path.is_file()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from covbandit.specifications import example
-from covbandit.specifications.locator import lines_of, nearest
+from covbandit.specifications.toml_positions import lines_of, nearest
 
 TRICKY = '''# title = "not this"
 horizon = 10 # x = 3

@@ -7,8 +7,8 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined
 
 from covbandit.core.tables import Table
-from covbandit.reproduction.claims import ELSEWHERE, IN_THE_FIGURE, Claim
-from covbandit.reproduction.content import Report
+from covbandit.reproduction.claims.claim import ELSEWHERE, IN_THE_FIGURE, Claim
+from covbandit.reproduction.report import Report
 
 _EQUALS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
 _UNDECIDED = (
@@ -90,29 +90,20 @@ def as_markdown(report: Report) -> str:
         parts += [
             f"### {name}: {section.panel.title.replace('$', '')}",
             f"![Regret of each learner](figures/{name}.png)",
-            *(f"{table.title}.\n\n{table.to_markdown()}" for table in section.tables),
+            *map(_titled, section.tables),
         ]
     if report.sweeps:
         parts.append("## How correlation moves regret")
     for sweep in report.sweeps:
-        parts += [
-            f"### {sweep.sweep.name}",
-            f"![Regret against correlation](figures/{sweep.sweep.name}.png)",
-            f"{sweep.table.title}.\n\n{sweep.table.to_markdown()}",
-        ]
+        parts += _sweep(sweep.sweep.name, "Regret against correlation", sweep.table)
     if report.dimensions:
         parts.append("## How the number of options moves regret")
     for swept in report.dimensions:
-        name = swept.dimensions.name
-        parts += [
-            f"### {name}",
-            f"![Regret against the number of options](figures/{name}.png)",
-            f"{swept.table.title}.\n\n{swept.table.to_markdown()}",
-        ]
+        parts += _sweep(swept.dimensions.name, "Regret against the number of options", swept.table)
     if report.radii:
         parts.append("## How wide the confidence radii are")
         parts.append(RADII)
-        parts += [f"{table.title}.\n\n{table.to_markdown()}" for table in report.radii]
+        parts += map(_titled, report.radii)
     parts.append("## Instances")
     for instance in report.instances:
         heat = instance.heat_map
@@ -130,6 +121,14 @@ def as_markdown(report: Report) -> str:
         report.versions.to_markdown(),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _sweep(name: str, caption: str, table: Table) -> list[str]:
+    return [f"### {name}", f"![{caption}](figures/{name}.png)", _titled(table)]
+
+
+def _titled(table: Table) -> str:
+    return f"{table.title}.\n\n{table.to_markdown()}"
 
 
 def _cases(claim: Claim, report: Report) -> str:

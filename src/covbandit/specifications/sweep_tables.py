@@ -12,10 +12,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from covbandit.core.spelling import likeliest
 from covbandit.errors import CovbanditError
-from covbandit.specifications.locator import Path
-from covbandit.specifications.mistakes import Mistakes, as_toml, did_you_mean, likeliest
+from covbandit.specifications.diagnostics import Mistakes, as_toml, did_you_mean
 from covbandit.specifications.signatures import Parameter
+from covbandit.specifications.toml_positions import KeyPath
 
 SWEEP = "sweep"
 TOP = ("title", "horizon", "replications", "seed", "checkpoints")
@@ -57,24 +58,29 @@ class Choice:
     """
 
     values: dict[str, Any]
-    paths: dict[str, Path]
+    paths: dict[str, KeyPath]
     swept: dict[str, Any]
 
     @property
     def label(self) -> str:
         """The swept values in words."""
-        return ", ".join(f"{key}={as_label(value)}" for key, value in self.swept.items())
+        return label_of(self.swept)
 
 
-def as_label(value: Any) -> str:
+def value_label(value: Any) -> str:
     """Return a value as tables and figures show it."""
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     return value if isinstance(value, str) else as_toml(value)
 
 
+def label_of(swept: Mapping[str, Any]) -> str:
+    """Return swept values in words, each with its key: nothing if there are none."""
+    return ", ".join(f"{key}={value_label(value)}" for key, value in swept.items())
+
+
 def choices_of(
-    table: Mapping[str, Any], path: Path, parameters: Mapping[str, Parameter], of: str, mistakes: Mistakes
+    table: Mapping[str, Any], path: KeyPath, parameters: Mapping[str, Parameter], of: str, mistakes: Mistakes
 ) -> list[Choice]:
     """Return all combinations of a table's values, the last key changing fastest; none if there is a mistake.
 
@@ -82,7 +88,7 @@ def choices_of(
     ----------
     table : mapping
         What the file holds.
-    path : Path
+    path : KeyPath
         Where it stands.
     parameters : mapping
         What it may hold.
@@ -102,7 +108,7 @@ def choices_of(
     check(explicit, (*path, SWEEP), optional(parameters, parameters), of, mistakes, set(explicit))
     for key in explicit.keys() & plain.keys():
         mistakes.add((*path, SWEEP, key), f"{key} is given outside of {SWEEP} too; keep one of them")
-    alternatives: dict[str, list[tuple[Any, Path]]] = {}
+    alternatives: dict[str, list[tuple[Any, KeyPath]]] = {}
     for key, value in plain.items():
         alternatives[key] = _spread(value, (*path, key)) if key in lists else [(value, (*path, key))]
     if len(mistakes) > before:
@@ -128,13 +134,13 @@ def _single(parameters: Mapping[str, Parameter], key: str) -> bool:
     return key in parameters and parameters[key].single
 
 
-def _spread(values: list[Any], path: Path) -> list[tuple[Any, Path]]:
+def _spread(values: list[Any], path: KeyPath) -> list[tuple[Any, KeyPath]]:
     return [(value, (*path, k)) for k, value in enumerate(values)]
 
 
-def distinct(values: list[tuple[Any, Path]], mistakes: Mistakes) -> list[tuple[Any, Path]]:
+def distinct(values: list[tuple[Any, KeyPath]], mistakes: Mistakes) -> list[tuple[Any, KeyPath]]:
     """Return values, given with where they stand, without those that stand before; note each of these as a mistake."""
-    first: list[tuple[Any, Path]] = []
+    first: list[tuple[Any, KeyPath]] = []
     for value, where in values:
         if any(value == earlier for earlier, _ in first):
             mistakes.add(where, "the same value stands in the list before; remove it")
@@ -143,7 +149,7 @@ def distinct(values: list[tuple[Any, Path]], mistakes: Mistakes) -> list[tuple[A
     return first
 
 
-def _combine(alternatives: dict[str, list[tuple[Any, Path]]], swept: set[str]) -> Iterator[Choice]:
+def _combine(alternatives: dict[str, list[tuple[Any, KeyPath]]], swept: set[str]) -> Iterator[Choice]:
     for combination in product(*alternatives.values()):
         given = dict(zip(alternatives, combination, strict=True))
         values = {key: value for key, (value, _) in given.items()}
@@ -156,7 +162,7 @@ def _combine(alternatives: dict[str, list[tuple[Any, Path]]], swept: set[str]) -
 
 def check(
     table: Mapping[str, Any],
-    path: Path,
+    path: KeyPath,
     parameters: Mapping[str, Parameter],
     of: str,
     mistakes: Mistakes,
@@ -175,12 +181,12 @@ def check(
 def validate(
     model: type[BaseModel],
     table: Mapping[str, Any],
-    path: Path,
+    path: KeyPath,
     of: str,
     known: list[str],
     mistakes: Mistakes,
     hints: Mapping[str, str] = MappingProxyType({}),
-    misplaced: Mapping[str, Path] = MappingProxyType({}),
+    misplaced: Mapping[str, KeyPath] = MappingProxyType({}),
 ) -> None:
     """Let a model judge a table, and note its refusals in our words; for some keys, in the words of `hints`.
 
@@ -204,10 +210,10 @@ def validate(
             mistakes.add((*path, *where), hint or _complaint(error, of, known))
 
 
-def _within(table: Mapping[str, Any], location: tuple[str | int, ...]) -> Path:
+def _within(table: Mapping[str, Any], location: tuple[str | int, ...]) -> KeyPath:
     """Return the part of a location that leads into the table: what follows names types that were tried."""
     value: Any = table
-    path: Path = ()
+    path: KeyPath = ()
     for part in location:
         path = (*path, part)
         try:
@@ -242,9 +248,9 @@ def blame(
     message: str,
     choice: Choice,
     build: Callable[[dict[str, Any]], object],
-    table: Path,
+    table: KeyPath,
     refusals: tuple[type[Exception], ...],
-) -> Path:
+) -> KeyPath:
     """Return where the value stands that made something refuse, by one of some errors, to be built.
 
     That is the one which the message names, else the one without which building succeeds, else the whole table.
