@@ -241,7 +241,7 @@ def _evenly(places: NDArray[np.intp], points: int) -> NDArray[np.intp]:
 
 
 def _sums(rewards: F64, counted: NDArray[np.intp]) -> tuple[tuple[float, ...], tuple[float | None, ...]]:
-    """Return sums and standard deviations of the first so many rewards, for each of the numbers given."""
+    """Return sums and standard deviations of the first n rewards, for each n given."""
     if not rewards.size:
         return (0.0,) * counted.size, (None,) * counted.size
     total = np.cumsum(rewards)

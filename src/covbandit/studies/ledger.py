@@ -125,7 +125,7 @@ class Ledger(StudyTransactions):
         connection, study, now = transaction.connection, transaction.study, transaction.now
         if now < study.next_expiry:
             return
-        # Each has a revision of its own: whoever reads changes in pieces goes on after the last revision seen.
+        # Each has a revision of its own: a client that reads changes in pieces goes on after the last one it has seen.
         revisions = {}
         for number in ended_leases(connection, self.study, now):
             study.revision += 1
@@ -172,7 +172,7 @@ class Ledger(StudyTransactions):
 
     @compiled_before
     def tell_outside(self, weights: object, outcome: object, key: str | None) -> Round:
-        """Take in a round that was not asked for."""
+        """Take in a round that the study did not propose."""
         with self._writing() as transaction:
             if key is not None:
                 found = find_round_by_key(transaction.connection, self.study, key)
@@ -220,7 +220,7 @@ class Ledger(StudyTransactions):
                 told_at=transaction.now,
             )
             transaction.batch.change_round(amended, "last_tell", "amendments", "revision")
-            transaction.batch.send(transaction.connection)  # for whoever reads the log
+            transaction.batch.send(transaction.connection)  # so that the replay below reads it
             study.n_amended += int(found.amendments == 0)
             transaction.learner = self._rebuilt(transaction.connection)
             self._keep(transaction)

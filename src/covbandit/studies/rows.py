@@ -255,16 +255,8 @@ class TellRow:
     outcome: str
 
     def values(self) -> dict[str, Value]:
-        """Return all columns."""
-        return {
-            "study_id": self.study_id,
-            "number": self.number,
-            "round": self.round,
-            "kind": self.kind,
-            "told_at": self.told_at,
-            "played": self.played,
-            "outcome": self.outcome,
-        }
+        """Return the columns that a new line is written with: all of them."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,15 +271,8 @@ class ChangeRow:
     detail: str
 
     def values(self) -> dict[str, Value]:
-        """Return all columns."""
-        return {
-            "study_id": self.study_id,
-            "revision": self.revision,
-            "changed_at": self.changed_at,
-            "kind": self.kind,
-            "n_tells": self.n_tells,
-            "detail": self.detail,
-        }
+        """Return the columns that a new change is written with: all of them."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
     def as_record(self) -> Change:
         """Return the change as users see it."""

@@ -1,6 +1,6 @@
 """Where studies are kept: a SQLite file or a PostgreSQL database, and its transactions.
 
-A long transaction can be stopped: whoever runs it in a thread says when, and nothing is left half done.
+A thread that reads a long log can be stopped: its transaction is undone, and nothing is left half done.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class Store:
 
     @property
     def address(self) -> str:
-        """The store's URL with its password, for whoever connects; never for messages."""
+        """The store's URL with its password, to connect with; never for messages."""
         return self._url.render_as_string(hide_password=False)
 
     def __repr__(self) -> str:
@@ -316,7 +316,7 @@ class Store:
         return as_store_errors(self.url, self._refuse_other_schema)
 
     def _refuse_other_schema(self) -> None:
-        """Say so if tables or columns are missing because a copy of another version was restored meanwhile."""
+        """Raise `StoreSchemaError` if tables or columns are missing because a copy of another version was restored."""
         if not self._of_any_schema:
             with as_store_errors(self.url), self._begun(writes=False) as connection:
                 found = _schema(connection)

@@ -401,7 +401,7 @@ class Study:
             return learner.explain()
 
     def estimates(self) -> StudyEstimates:
-        """Return what the learner believes of each option and pair."""
+        """Return what the learner has estimated of each option and pair."""
         with self._ledger.learner_now() as (learner, configuration):
             return estimates_of(learner, configuration)
 
@@ -520,8 +520,8 @@ class Study:
     def _risk_check(self, roughly: bool) -> RiskAversionCheck:
         """Return the check of ρ, from memory if nothing was told since.
 
-        `roughly` also takes one from memory to which fewer than a twentieth of the rounds were added: a glance at the
-        study costs no more than before, however often it is taken while rounds are told.
+        With `roughly`, one from memory also does if at most a twentieth of its rounds was added since, so that
+        summaries stay cheap while rounds are told.
         """
         with self._ledger.learner_now() as (learner, configuration):
             basis = (configuration, self._ledger.state_in_memory)
@@ -533,7 +533,7 @@ class Study:
             ):
                 return kept[2]
             copy = learner.clone()
-        # The books are free again: whoever asks or tells does not wait for this.
+        # The learner is free again: other threads ask and tell meanwhile.
         found = check_risk_aversion(copy, configuration.retired)
         self._risk = (basis, told, found)
         return found

@@ -19,7 +19,7 @@ from covbandit.studies.store import DEFAULT_STORE, Store, opened
 
 
 def summary_of(connection: Connection, row: StudyRow) -> StudySummary:
-    """Return a study at a glance, from its row."""
+    """Return the summary of a study, from its row."""
     now = time.time()
     # Rounds whose lease has ended since the last ask are still written as open.
     ended = 0 if now < row.next_expiry else count_ended_leases(connection, row.id, now)
@@ -56,7 +56,7 @@ def summary_of(connection: Connection, row: StudyRow) -> StudySummary:
 
 
 def list_studies(store: str | Path | Store = DEFAULT_STORE) -> list[StudySummary]:
-    """Return all studies of a store at a glance, by name."""
+    """Return the summaries of all studies of a store, by name."""
     place, ours = opened(store)
     try:
         with place.read() as connection:
