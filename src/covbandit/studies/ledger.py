@@ -264,16 +264,18 @@ class Ledger(StudyTransactions):
     def _needed(self, found: RoundRow, asked: Listed, correcting: bool) -> list[bool]:
         """Return what is needed: which options must have an outcome under full information, whatever their weight.
 
-        If the round was told before, a correction needs what was known; a repetition needs nothing, since it is
-        compared with what was told.
+        If the round was told before, a repetition needs nothing, since it is compared with what was told; a correction
+        needs what was known.
         """
         needed = self._seen_whatever_their_weight(asked)
         told = found.told
         before = None if told is None else told.read()[1]
-        if isinstance(before, list):
-            known = [value is not None for value in padded(before, len(asked), None)]
-            needed = [must and correcting and had for must, had in zip(needed, known, strict=True)]
-        return needed
+        if not isinstance(before, list):
+            return needed
+        if not correcting:
+            return [False] * len(asked)
+        known = padded(before, len(asked), None)
+        return [must and value is not None for must, value in zip(needed, known, strict=True)]
 
     def _seen_whatever_their_weight(self, asked: Listed) -> list[bool]:
         """Return which options full information shows although they have no weight: those in use, then and now.
