@@ -18,7 +18,7 @@ from covbandit.errors import StoreUnavailable
 from covbandit.service.app import create_app
 from covbandit.service.client import Client
 from covbandit.studies import Store, Study
-from covbandit.studies.stopping import stop_this_thread_when
+from covbandit.studies.store import stop_this_thread_when
 from service_calls import HURRIED, LEARNER, OUTCOME, Process, everything, funds, long_study, new_store
 
 HOLD = """

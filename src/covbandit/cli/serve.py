@@ -11,7 +11,7 @@ from rich.console import Console
 from covbandit.cli.warmup import compile_kernels
 from covbandit.errors import InvalidInput, MissingExtra
 from covbandit.studies import Store
-from covbandit.studies.reading import learners_in
+from covbandit.studies.summary import learners_in
 from covbandit.studies.tokens import valid_tokens
 
 DEFAULT_HOST = "127.0.0.1"

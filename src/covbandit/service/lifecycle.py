@@ -24,7 +24,7 @@ from covbandit.service.shared_work import SharedWork
 from covbandit.studies import Store, Study
 from covbandit.studies.configuration import as_name
 from covbandit.studies.schema import studies as studies_table
-from covbandit.studies.stopping import stop_this_thread_when
+from covbandit.studies.store import stop_this_thread_when
 
 T = TypeVar("T")
 

@@ -22,9 +22,9 @@ from covbandit.service.metrics import CONTENT_TYPE
 from covbandit.service.reading import round_number
 from covbandit.service.writing import json_answer
 from covbandit.studies import Study, list_studies
-from covbandit.studies.ledger import StudyGone
 from covbandit.studies.schema import SCHEMA
 from covbandit.studies.study import Outcome
+from covbandit.studies.transactions import StudyGone
 
 BASE = "/api/v1"
 

@@ -89,13 +89,14 @@ class Configuration:
             }
         )
 
-    def build(self) -> Learner:
-        """Return a fresh learner with all options in use.
+    @property
+    def learner_class(self) -> type[Learner]:
+        """The learner's class; what it says of every learner, such as ``feedback``, needs no learner to be built.
 
         Raises
         ------
         StateFileError
-            If its class is not known here.
+            If it is not known here.
         """
         known = known_classes()
         if self.learner not in known:
@@ -104,9 +105,20 @@ class Configuration:
                 f"the study's learner is of class {self.learner!r}, which is not known here; "
                 f"import {module} before opening the study"
             )
+        return known[self.learner]
+
+    def build(self) -> Learner:
+        """Return a fresh learner with all options in use.
+
+        Raises
+        ------
+        StateFileError
+            If its class is not known here.
+        """
+        made = self.learner_class
         arguments = lively(self.arguments)
         with said_before():
-            return known[self.learner](**arguments, n_options=len(self.options), options=self.options)
+            return made(**arguments, n_options=len(self.options), options=self.options)
 
     # Options ---------------------------------------------------------------------------------------------------------
 

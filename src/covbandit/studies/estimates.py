@@ -125,7 +125,7 @@ def _known(values: F64) -> Known:
 
 
 def estimates_of(learner: Learner, configuration: Configuration) -> StudyEstimates:
-    """Return what a learner believes."""
+    """Return a learner's estimates by option."""
     found = learner._estimates()
     d = learner.n_options
     covariance = _array(found.covariance, (d, d))
@@ -153,7 +153,7 @@ def frontier_of(learner: Learner, configuration: Configuration, points: int) -> 
     usable = np.array([name not in configuration.retired for name in configuration.options])
     usable &= ~np.isnan(mean) & ~np.isnan(covariance.diagonal())
     chosen = np.flatnonzero(usable)
-    while chosen.size and np.isnan(covariance[np.ix_(chosen, chosen)]).any():  # leave out whoever lacks most pairs
+    while chosen.size and np.isnan(covariance[np.ix_(chosen, chosen)]).any():  # the one that lacks most pairs goes
         chosen = np.delete(chosen, np.isnan(covariance[np.ix_(chosen, chosen)]).sum(axis=1).argmax())
     if chosen.size == 0:
         reason = "mean and covariance are not estimated yet; they need at least two rounds that show the options"

@@ -1,24 +1,29 @@
-"""Studies at a glance."""
+"""Summaries of studies: one, or all of a store; and the learners of a store."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection
 
-from covbandit.errors import StateFileError
+from covbandit.errors import CovbanditError, StateFileError
+from covbandit.learners import Learner
 from covbandit.studies.configuration import Configuration
-from covbandit.studies.reading import IS_OPEN
 from covbandit.studies.records import StudySummary, moment
-from covbandit.studies.schema import rounds, studies
+from covbandit.studies.repository import all_configurations, all_studies, count_ended_leases
+from covbandit.studies.rows import StudyRow
 from covbandit.studies.store import DEFAULT_STORE, Store, opened
 
 
-def summary_of(connection: Connection, row: Row[Any]) -> StudySummary:
-    """Return a study at a glance, from its row."""
-    still_open = int(row.n_open) - _ended(connection, row)
+def summary_of(connection: Connection, row: StudyRow) -> StudySummary:
+    """Return the summary of a study, from its row."""
+    now = time.time()
+    # Rounds whose lease has ended since the last ask are still written as open.
+    ended = 0 if now < row.next_expiry else count_ended_leases(connection, row.id, now)
+    still_open = int(row.n_open) - ended
     configuration = Configuration.from_text(row.configuration)
     feedback: str
     remarks: tuple[str, ...] = ()
@@ -50,22 +55,24 @@ def summary_of(connection: Connection, row: Row[Any]) -> StudySummary:
     )
 
 
-def _ended(connection: Connection, row: Row[Any]) -> int:
-    """Count the rounds whose lease has ended since the last ask, which are still written as open."""
-    now = time.time()
-    if now < row.next_expiry:
-        return 0
-    ended = (rounds.c.study_id == row.id, IS_OPEN, rounds.c.expires_at <= now)
-    return int(connection.execute(select(func.count()).select_from(rounds).where(*ended)).scalar_one())
-
-
 def list_studies(store: str | Path | Store = DEFAULT_STORE) -> list[StudySummary]:
-    """Return all studies of a store at a glance, by name."""
+    """Return the summaries of all studies of a store, by name."""
     place, ours = opened(store)
     try:
         with place.read() as connection:
-            found = connection.execute(select(studies).order_by(studies.c.name)).all()
-            return [summary_of(connection, row) for row in found]
+            return [summary_of(connection, row) for row in all_studies(connection)]
     finally:
         if ours:
             place.close()
+
+
+def learners_in(store: Store) -> Iterator[Learner]:
+    """Yield a fresh learner for each configuration in a store; without those that cannot be built here.
+
+    One at a time: learners with many options take much memory.
+    """
+    with store.read() as connection:
+        texts = all_configurations(connection)
+    for text in texts:
+        with suppress(CovbanditError):  # such as a class that is not imported
+            yield Configuration.from_text(text).build()

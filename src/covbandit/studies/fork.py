@@ -1,27 +1,35 @@
-"""Forks: what another learner would advise now, had it been told the same history."""
+"""Forks: what another learner would propose now if it had been told the same history."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, insert, update
+from sqlalchemy import Connection
 
 from covbandit.core.typing import F64
 from covbandit.errors import Unsupported
-from covbandit.learners import Explanation, Learner
+from covbandit.learners import Explanation
 from covbandit.studies.configuration import Configuration
-from covbandit.studies.creation import new_study
-from covbandit.studies.log import Told, tell_all, told_rounds
 from covbandit.studies.outcomes import Listed, realised
-from covbandit.studies.rows import change_row, outside_round
-from covbandit.studies.schema import changes, rounds, states, studies, tells
-from covbandit.studies.state import pack
-from covbandit.studies.stopping import until_stopped
+from covbandit.studies.packed_state import pack
+from covbandit.studies.replay import tell_all
+from covbandit.studies.repository import (
+    Told,
+    add_change,
+    add_round,
+    add_tell,
+    change_state,
+    change_study,
+    create_study,
+    told_rounds,
+)
+from covbandit.studies.rows import ChangeRow, Payload, RoundRow, StudyRow, TellRow
+from covbandit.studies.store import until_stopped
 
 NOTE = (
     "What this learner would advise now, after the same history. Not how it would have performed: the rounds are those "
@@ -71,7 +79,7 @@ class Fork:
 
 
 @dataclass(frozen=True, eq=False)
-class Forked:
+class PreparedFork:
     """A fork with what it takes to make a study of it."""
 
     fork: Fork
@@ -84,13 +92,13 @@ class Forked:
         return replace(self.fork, study=name)
 
 
-def forked(
+def prepare_fork(
     connection: Connection,
     study: int,
     configuration: Configuration,
     kind: str,
-    learner: Learner | Mapping[str, Any] | Any,
-) -> Forked:
+    learner: object,
+) -> PreparedFork:
     """Tell a study's log to another learner.
 
     Raises
@@ -100,7 +108,7 @@ def forked(
     """
     other = Configuration.of(configuration.options, learner)
     made = other.build()
-    has = configuration.build().feedback
+    has = configuration.learner_class.feedback
     if made.feedback not in _SHOWS[has]:
         raise Unsupported(
             f"{type(made).__name__} needs feedback {made.feedback!r}, but this study sees {has!r} only; fork with a "
@@ -113,7 +121,7 @@ def forked(
     n = tell_all(made, history)
     made.set_retired(configuration.retired)
     weights = dict(zip(configuration.options, made.ask().tolist(), strict=True))
-    return Forked(Fork(repr(made), None, n, weights, made.explain()), other, configuration.retired, made.feedback)
+    return PreparedFork(Fork(repr(made), None, n, weights, made.explain()), other, configuration.retired, made.feedback)
 
 
 def _seen(played: F64, rewards: F64 | float, feedback: str) -> F64 | float:
@@ -132,51 +140,42 @@ def _kept(told: Told, kind: str, feedback: str) -> Listed | float:
     return told.outcome
 
 
-def copied(connection: Connection, name: str, made: Forked, origin: Row[Any]) -> None:
+def write_fork(connection: Connection, name: str, made: PreparedFork, origin: StudyRow) -> None:
     """Write a fork as a study of its own, with the history as rounds told from outside."""
     configuration = made.configuration
     kind = origin.outcome
-    number = new_study(connection, name, configuration, kind, origin.lease, {"forked_from": origin.name})
+    number = create_study(connection, name, configuration, kind, origin.lease, {"forked_from": origin.name})
     now = time.time()
     n = 0
     learner = configuration.build()
 
-    def history() -> Any:
+    def history() -> Iterator[tuple[F64, F64 | float]]:
         nonlocal n
         for told in until_stopped(list(told_rounds(connection, origin.id, len(configuration.options)))):
             n += 1
-            outcome = _kept(told, kind, made.feedback)
-            connection.execute(
-                insert(rounds), outside_round(number, n, n, None, told.told_at, told.played.tolist(), n + 1)
-            )
-            connection.execute(
-                insert(tells),
-                {
-                    "study_id": number,
-                    "number": n,
-                    "round": n,
-                    "kind": "outside",
-                    "told_at": told.told_at,
-                    "played": json.dumps(told.played.tolist()),
-                    "outcome": json.dumps(outcome),
-                },
-            )
+            played = told.played.tolist()
+            kept = Payload.of(played, _kept(told, kind, made.feedback))
+            add_round(connection, RoundRow.from_outside(number, n, n, None, told.told_at, played, n + 1))
+            add_tell(connection, TellRow(number, n, n, "outside", told.told_at, kept.played, kept.outcome))
             yield told.played, _seen(told.played, told.rewards(kind), made.feedback)
 
     tell_all(learner, history())
     revision = n + 1
     for option in made.retired:
         revision += 1
-        connection.execute(insert(changes), change_row(number, revision, now, "retired", n, {"option": option}))
+        add_change(connection, ChangeRow(number, revision, now, "retired", n, json.dumps({"option": option})))
     learner.set_retired(made.retired)
-    connection.execute(update(states).where(states.c.study_id == number).values(state=pack(learner)))
-    values = {
-        "n_rounds": n,
-        "n_tells": n,
-        "n_told": n,
-        "revision": revision,
-        "state_revision": revision,
-        "last_told_at": now if n else None,
-        "configuration": replace(configuration, retired=made.retired).to_text(),
-    }
-    connection.execute(update(studies).where(studies.c.id == number).values(values))
+    change_state(connection, number, pack(learner))
+    change_study(
+        connection,
+        number,
+        {
+            "n_rounds": n,
+            "n_tells": n,
+            "n_told": n,
+            "revision": revision,
+            "state_revision": revision,
+            "last_told_at": now if n else None,
+            "configuration": replace(configuration, retired=made.retired).to_text(),
+        },
+    )

@@ -48,7 +48,7 @@ def played(store: Any, feedback: str, rounds: int = 60, outcome: str = "per_unit
 
 @pytest.fixture(scope="module")
 def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[cb.Study, Any, Any]]:
-    store = Store(tmp_path_factory.mktemp("beliefs") / "s.db", create=True)
+    store = Store(tmp_path_factory.mktemp("estimates") / "s.db", create=True)
     return {feedback: played(store, feedback) for feedback in LEARNERS}
 
 

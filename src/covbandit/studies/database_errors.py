@@ -1,4 +1,4 @@
-"""What databases raise, in our words: what happened, whether trying again helps, and that nothing is lost."""
+"""Errors of databases as `StoreUnavailable`: what happened, whether trying again helps, and that nothing is lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SQLITE = {
 
 _DAMAGED = "is damaged, or not as covbandit left it; restore it from a copy"
 
-# What can only come from such a store: all that is decoded in a transaction was written by us.
+# These can only come from a damaged store: everything that is decoded in a transaction was written by covbandit.
 _UNREADABLE = (JSONDecodeError, UnicodeDecodeError, NoResultFound, MultipleResultsFound)
 
 # Classes of SQLSTATE, and single ones, longest first.
@@ -75,21 +75,21 @@ def _of_postgresql(error: object) -> tuple[str, bool]:
     return "does not answer", True
 
 
-def _is_trouble(error: object) -> bool:
-    """Tell whether an error is about the server rather than about what was asked of it."""
+def _is_about_the_server(error: object) -> bool:
+    """Return True if an error is about the server rather than about what was asked of it."""
     state = str(getattr(error, "sqlstate", ""))
     return state == "42501" or state[:2] in ("08", "25", "28", "3D", "40", "53", "55", "57", "58")
 
 
 def unavailable(error: BaseException, url: str) -> StoreUnavailable:
-    """Return our error for what went wrong in a transaction."""
+    """Return the error to raise for what a database raised in a transaction."""
     if isinstance(error, PoolTimeout):
         return StoreUnavailable(f"{url} is busy: all connections of this process are in use; try again")
     original = error.orig if isinstance(error, DBAPIError) else None
     told = None
     if isinstance(original, sqlite3.Error):
         told = _of_sqlite(original)
-    elif type(original).__name__ in ("OperationalError", "InterfaceError") or _is_trouble(original):
+    elif type(original).__name__ in ("OperationalError", "InterfaceError") or _is_about_the_server(original):
         told = _of_postgresql(original)
     if told is None:
         return damaged(url, _first_line(original or error))
@@ -102,17 +102,17 @@ def unavailable(error: BaseException, url: str) -> StoreUnavailable:
 
 
 def damaged(url: str, why: str) -> StoreUnavailable:
-    """Return the error for a store that cannot be as we wrote it."""
+    """Return the error for a store that is not as covbandit wrote it."""
     return StoreUnavailable(f"{url} {_DAMAGED} ({why})", retryable=False)
 
 
 def of_another_moment(name: str) -> str:
-    """Say that a study's statistics are not those that its row means, as after a restore of some tables only."""
+    """Return the words for statistics that do not belong to the study's row, as after a restore of some tables only."""
     return f"the statistics of {name!r} are of another moment than its row"
 
 
 def _is_about_tables(error: DBAPIError) -> bool:
-    """Tell whether a table or column was not there, as in a store of another version."""
+    """Return True if a table or column was missing, as in a store of another version."""
     original = error.orig
     if isinstance(original, sqlite3.Error):
         return getattr(original, "sqlite_errorname", None) == "SQLITE_ERROR"
@@ -125,7 +125,7 @@ def _first_line(error: object) -> str:
 
 
 @contextmanager
-def in_our_words(url: str, refuse_other_schema: Callable[[], None] = lambda: None) -> Iterator[None]:
+def as_store_errors(url: str, refuse_other_schema: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Turn a database's errors into `StoreUnavailable`.
 
     Parameters

@@ -38,12 +38,12 @@ _DIGEST = 8
 
 
 def new_id() -> str:
-    """Return what no other state has ever been called."""
+    """Return a random id that no other state has."""
     return os.urandom(16).hex()
 
 
 def pack(learner: Learner) -> bytes:
-    """Return everything a learner has learned."""
+    """Return everything that a learner has learned, as bytes."""
     told, arrays, statistics = learner._snapshot()
     header = json.dumps(
         {
@@ -58,7 +58,7 @@ def pack(learner: Learner) -> bytes:
 
 
 def unpack(state: bytes, learner: Learner) -> None:
-    """Give a fresh learner of the same configuration what `pack` returned.
+    """Give what `pack` returned to a fresh learner of the same configuration.
 
     Raises
     ------
