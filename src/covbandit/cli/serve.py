@@ -54,9 +54,9 @@ def run(
         ``"info"`` writes a line a request.
     """
     try:
-        from covbandit.service import server
-        from covbandit.service.app import create_app
-        from covbandit.service.gate import is_loopback
+        from covbandit.service.server import process as server
+        from covbandit.service.server.app import create_app
+        from covbandit.service.server.middleware import is_loopback
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "covbandit":
             raise

@@ -1,4 +1,4 @@
-"""Requests: strict JSON of bounded size, query strings, round numbers."""
+"""Reading of requests: strict JSON of bounded size, query strings, round numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 from covbandit.errors import NotFound
-from covbandit.service.failures import BadRequest, TooLarge
+from covbandit.service.server.errors import BadRequest, TooLarge
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -21,14 +21,14 @@ _LONGEST_INTEGER = 18  # digits; what is longer is no round, and is read as a fl
 _LARGEST_ROUND = 2**63 - 1
 
 READ_AT_ONCE = 64 * 1024
-"""Bodies of up to so many bytes are read by the event loop itself: handing them to a thread would take longer."""
+"""Bodies of up to so many bytes are parsed in the event loop: handing them to a thread would take longer."""
 
 CUT_OFF = "covbandit.cut_off"
 """In the scope of a request whose connection the service itself ended: the error that says why."""
 
 
 async def read_body(
-    request: Request, model: type[Model], limit: int, aside: Callable[[Callable[[], Model]], Awaitable[Model]]
+    request: Request, model: type[Model], limit: int, in_thread: Callable[[Callable[[], Model]], Awaitable[Model]]
 ) -> Model:
     """Return the body of a request: strict JSON that fits a model.
 
@@ -37,11 +37,11 @@ async def read_body(
     request : Request
         Whose body to read.
     model : type
-        What the body must say.
+        The model that it must fit.
     limit : int
         The most bytes of the body.
-    aside : callable
-        Does work in a thread: reading a large body, during which the event loop must answer others.
+    in_thread : callable
+        Runs a function in a thread: the event loop must answer others while a large body is parsed.
 
     Raises
     ------
@@ -52,12 +52,12 @@ async def read_body(
     """
     declared = request.headers.get("content-type", "")
     if declared.partition(";")[0].strip().lower() != "application/json":
-        # Also what keeps pages of other sites out: a form cannot send this type, and a script has to ask first.
+        # This also keeps pages of other sites out: a form cannot send this type, and a script has to ask first.
         raise BadRequest(f"the body must be sent as Content-Type: application/json, not {declared[:100]!r}")
     body = await _read(request, limit)
     if len(body) <= READ_AT_ONCE:
         return checked(model, parse_json(body), "the body")
-    return await aside(lambda: checked(model, parse_json(body), "the body"))
+    return await in_thread(lambda: checked(model, parse_json(body), "the body"))
 
 
 async def _read(request: Request, limit: int) -> bytes:
@@ -141,7 +141,7 @@ def _integer(text: str) -> int | float:
 
 
 def checked(model: type[Model], value: Any, where: str) -> Model:
-    """Return what was sent as the model that describes it.
+    """Return a value as the model that it must fit.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _mistakes(error: ValidationError) -> str:
 
 
 def read_query(request: Request, model: type[Model] | None) -> Model | None:
-    """Return the parameters behind the question mark as the model that describes them.
+    """Return the query string as the model that it must fit.
 
     Raises
     ------

@@ -16,11 +16,11 @@ from sqlalchemy import select
 
 from covbandit.core.validation import in_one_spelling
 from covbandit.errors import CovbanditError, InvalidInput, NotFound
-from covbandit.service.access import Doorkeeper
-from covbandit.service.failures import Stopping
-from covbandit.service.limits import RateLimit
-from covbandit.service.metrics import Metrics
-from covbandit.service.shared_work import SharedWork
+from covbandit.service.server.auth import Authenticator
+from covbandit.service.server.errors import Stopping
+from covbandit.service.server.metrics import Metrics
+from covbandit.service.server.rate_limit import RateLimit
+from covbandit.service.server.shared_work import SharedWork
 from covbandit.studies import Store, Study
 from covbandit.studies.configuration import as_name
 from covbandit.studies.schema import studies as studies_table
@@ -29,7 +29,7 @@ from covbandit.studies.stopping import stop_this_thread_when
 T = TypeVar("T")
 
 _MOST_STUDIES = 200  # in memory at once
-_MOST_REMEMBERED = 10_000  # names of which it is known that nothing is left to compile
+_MOST_REMEMBERED = 10_000  # names of studies whose kernels are compiled
 _READERS = 4
 _SLOW_THREADS = 4
 _WRITERS = 8  # PostgreSQL; a SQLite file has one writer at a time anyway
@@ -40,7 +40,7 @@ FINISH_SECONDS = 22.0
 LAST_SECONDS = 2.0
 """How long threads may take to end once every request is answered, before their work is broken off or left behind."""
 
-_numbers = itertools.count(1)  # tell the threads of several services in one process apart
+_numbers = itertools.count(1)  # in names of threads: several services may run in one process
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ class Settings:
     host_names : tuple of str
         Names under which it may be addressed, besides those of the loopback.
     require_tokens : bool
-        Want tokens even while the store has none.
+        Demand tokens even while the store has none.
     rate_limit : float or None
-        Requests a second for each token or address; 0 for no limit. None limits to 500, except whoever comes from the
+        Requests a second for each token or address; 0 for no limit. None means 500, without a limit for callers on the
         same machine while no tokens are needed.
     body_limit : int
         The most bytes of a request's body.
     remember_tokens : float
-        Seconds for which a look at the tokens holds.
+        Seconds for which the list of valid tokens is kept.
     """
 
     host_names: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Settings:
 
 
 class Service:
-    """The parts that routes share.
+    """What the routes share.
 
     Parameters
     ----------
@@ -84,13 +84,13 @@ class Service:
         self.store = store
         self.settings = settings
         self.metrics = Metrics(store)
-        self.doorkeeper = Doorkeeper(store, settings.require_tokens, settings.remember_tokens)
+        self.authenticator = Authenticator(store, settings.require_tokens, settings.remember_tokens)
         self.rate_limit = RateLimit(500.0 if settings.rate_limit is None else settings.rate_limit)
         self._studies: OrderedDict[str, Study] = OrderedDict()
         self._compiled: dict[str, Future[None]] = {}
         self._lock = threading.Lock()
-        # Asks and tells of one study wait in one line, first come first served, rather than for a lock, which is
-        # neither fair nor cheap. Whatever reads a whole history has a line of its own and does not hold them up.
+        # Asks and tells of one study wait in one queue, first come first served, rather than for a lock, which is
+        # neither fair nor cheap. Work that reads a whole history has threads of its own and does not hold them up.
         writers = 1 if store.is_sqlite else _WRITERS
         self._threads = f"covbandit-{next(_numbers)}-"
         self._writers = [self._pool(1, f"writer-{k}") for k in range(writers)]
@@ -98,9 +98,9 @@ class Service:
         self._slow = self._pool(_SLOW_THREADS, "slow")
         self._parser = self._pool(1, "parser")
         self._compiler = self._pool(1, "compiler")
-        # What strangers can ask for has threads of its own: they must not use up those of the routes.
-        self._tokens = SharedWork(lambda: self.doorkeeper.look(), f"{self._threads}tokens")
-        self._store_answers = SharedWork(self._try_store, f"{self._threads}health")
+        # Questions that need no token have threads of their own: strangers must not use up those of the routes.
+        self._tokens = SharedWork(lambda: self.authenticator.refresh(), f"{self._threads}tokens")
+        self._store_answers = SharedWork(self._check_store, f"{self._threads}health")
         self._pools = (
             *self._writers,
             self._readers,
@@ -116,7 +116,7 @@ class Service:
         self._slow_reads: set[Future[Any]] = set()
 
     def _pool(self, threads: int, name: str) -> ThreadPoolExecutor:
-        # Looked up when asked, since it does not exist yet.
+        # A lambda, since the event does not exist yet.
         return ThreadPoolExecutor(
             threads,
             self._threads + name,
@@ -125,7 +125,7 @@ class Service:
         )
 
     def study(self, name: str) -> Study:
-        """Return a study, in memory from its first use on.
+        """Return a study, which stays in memory from its first use on.
 
         Raises
         ------
@@ -152,20 +152,20 @@ class Service:
         return kept
 
     def forget(self, name: str) -> None:
-        """Let go of a study in memory; its next use opens the one that has its name then."""
+        """Drop a study from memory; its next use opens the study that has the name then."""
         with self._lock:
             for spelling in (name, in_one_spelling(name)):
                 self._studies.pop(spelling, None)
                 self._compiled.pop(spelling, None)
 
-    async def read(self, work: Callable[[], T]) -> T:
-        """Run what reads a little in one of the service's threads."""
-        return await self._run(self._readers, work)
+    async def run_read(self, work: Callable[[], T]) -> T:
+        """Run a short read in one of the threads for reading."""
+        return await self._run_in(self._readers, work)
 
     def compile(self, name: str) -> Future[None]:
-        """Let the kernels of a study's learner be compiled, once, in a thread kept for that.
+        """Compile the kernels of a study's learner, once, in a thread kept for that.
 
-        A service that is stopping begins with no more of them: what is still written compiles for itself.
+        A service that is stopping starts no more compilations: writes that still come compile for themselves.
         """
         with self._lock:
             found = self._compiled.get(name)
@@ -181,30 +181,30 @@ class Service:
     def _compile(self, name: str) -> None:
         try:
             self.study(name)._compile()
-        except CovbanditError:  # whoever asks for the study hears of it
+        except CovbanditError:  # the next request for the study reports it
             with self._lock:
                 self._compiled.pop(name, None)
 
-    async def write(self, study: str, work: Callable[[], T]) -> T:
-        """Run what writes a little to a study, after whatever else was sent to it before.
+    async def run_write(self, study: str, work: Callable[[], T]) -> T:
+        """Run a short write to a study, after all writes that were sent to it before.
 
-        Studies share the lines of those who write: a learner whose kernels are not compiled yet must not hold them up.
+        Studies share the threads for writing: a learner whose kernels are not compiled yet must not hold up others.
         """
         compiled = self.compile(study)
         if not compiled.done():
             await asyncio.shield(asyncio.wrap_future(compiled))
-        return await self._run(self._writers[hash(study) % len(self._writers)], work)
+        return await self._run_in(self._writers[hash(study) % len(self._writers)], work)
 
-    async def toil(self, work: Callable[[], T], reads: bool) -> T:
-        """Run what may take long in one of a few threads kept for that; what only reads need not wait for its turn.
+    async def run_slow(self, work: Callable[[], T], reads: bool) -> T:
+        """Run work that may take long in one of a few threads kept for that; what only reads is refused on stopping.
 
         Raises
         ------
         Stopping
-            If it only reads, and the service is to stop before it has begun.
+            If it only reads, and the service begins to stop before it has begun.
         """
         if not reads:
-            return await self._run(self._slow, work)
+            return await self._run_in(self._slow, work)
         if self.stopping:
             raise Stopping
         waiting = self._slow.submit(work)
@@ -212,33 +212,33 @@ class Service:
         waiting.add_done_callback(self._slow_reads.discard)
         return await asyncio.wrap_future(waiting)
 
-    async def aside(self, work: Callable[[], T]) -> T:
-        """Run what takes the processor for longer than the event loop can spare, and needs no store."""
-        return await self._run(self._parser, work)
+    async def run_parsing(self, work: Callable[[], T]) -> T:
+        """Run the parsing of a large body in a thread kept for that: the event loop cannot spare the time."""
+        return await self._run_in(self._parser, work)
 
-    async def _run(self, pool: Executor, work: Callable[[], T]) -> T:
+    async def _run_in(self, pool: Executor, work: Callable[[], T]) -> T:
         if self._interrupted.is_set():
             raise Stopping
         return await asyncio.get_running_loop().run_in_executor(pool, work)
 
-    async def know_tokens(self) -> None:
-        """Let the doorkeeper look into the store, if that is due.
+    async def refresh_tokens(self) -> None:
+        """Read the valid tokens from the store, if that is due.
 
         Raises
         ------
         StoreUnavailable
             If the store does not answer.
         """
-        if not self.doorkeeper.up_to_date:
+        if not self.authenticator.up_to_date:
             await self._shared(self._tokens)
 
-    async def try_store(self) -> None:
-        """Find out whether the store answers.
+    async def check_store(self) -> None:
+        """Check that the store answers.
 
         Raises
         ------
         StoreUnavailable
-            If not.
+            If it does not.
         """
         await self._shared(self._store_answers)
 
@@ -247,32 +247,32 @@ class Service:
             raise Stopping
         await work.done()
 
-    def _try_store(self) -> None:
+    def _check_store(self) -> None:
         with self.store.read() as connection:
             connection.execute(select(studies_table.c.id).limit(1)).all()
 
     # The end ---------------------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Begin to stop: what only reads and has not begun is refused, all else may finish."""
+        """Begin to stop: reads that have not begun are refused, all else may finish."""
         self.stopping = True
         for waiting in list(self._slow_reads):
             waiting.cancel()
 
     def interrupt(self) -> None:
-        """Break off replays, which changes nothing in the store, and refuse whatever has not begun."""
+        """Break off replays, which changes nothing in the store, and refuse all work that has not begun."""
         self.stop()
         self._interrupted.set()
         for pool in self._pools:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def close(self) -> bool:
-        """Let work that has begun finish, for a moment, then break it off; nobody waits for it any more.
+        """Give work that has begun a moment to finish, then break it off.
 
         Returns
         -------
         bool
-            Whether all threads have ended; one that waits for a database which hangs cannot be made to.
+            Whether all threads have ended; a thread that waits for a database which hangs cannot be ended.
         """
         self.stop()
         for pool in self._pools:

@@ -1,6 +1,7 @@
-"""What the service can do: one entry a route.
+"""What the service can do: one entry per route.
 
-Each function runs in a thread, is handed a `Call`, and leaves the work to the study.
+Each function runs in a thread, gets a `Call`, and leaves the work to the study. Its docstring is what the OpenAPI
+description says of the route.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from starlette.responses import Response
 
 from covbandit._version import __version__
 from covbandit.learners.protocol.setup_warnings import said_before
-from covbandit.service import answers, bodies
-from covbandit.service.lifecycle import Service
-from covbandit.service.metrics import CONTENT_TYPE
-from covbandit.service.reading import round_number
-from covbandit.service.writing import json_answer
+from covbandit.service.server import request_models, response_models
+from covbandit.service.server.metrics import CONTENT_TYPE
+from covbandit.service.server.requests import round_number
+from covbandit.service.server.responses import json_response
+from covbandit.service.server.runtime import Service
 from covbandit.studies import Study, list_studies
 from covbandit.studies.ledger import StudyGone
 from covbandit.studies.schema import SCHEMA
@@ -42,11 +43,11 @@ class Call:
     Attributes
     ----------
     service : Service
-        What routes share.
+        The running service.
     path : dict
         The variable parts of the address, as text.
     query, body : BaseModel or None
-        What stands after the question mark, and what was sent.
+        The query string and the body, checked.
     """
 
     service: Service
@@ -66,27 +67,27 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Operation:
-    """A route.
+class Route:
+    """One path and method of the API.
 
     Attributes
     ----------
     method, path : str
         The path without `BASE`.
     run : callable
-        What it does; its docstring is the description.
+        Handles a call; its docstring is the description.
     scope : str or None
-        The least scope of a token; None lets anybody in.
+        The smallest scope that a token needs; None lets everybody in.
     answer : type or None
-        What a success says; None for files.
+        The model of a successful response; None for files.
     status : int
-        Of a success.
+        The status of a successful response.
     body, query : type or None
-        What is sent, and what may stand after the question mark.
+        The models of the request's body and of its query string.
     slow : bool
         Whether the work grows with the history, or waits for work that does.
     needs : callable, optional
-        What has to be known of the store first. The rest is so little work then that it needs no thread.
+        What the service has to ask the store first. What remains is so little work that it needs no thread.
     """
 
     method: str
@@ -101,20 +102,20 @@ class Operation:
     needs: Callable[[Service], Awaitable[None]] | None = None
 
     @property
-    def route(self) -> str:
-        """The whole address, with its variable parts in braces."""
+    def address(self) -> str:
+        """The whole path, with its variable parts in braces."""
         return BASE + self.path
 
 
 def health(call: Call) -> Response:
     """Tell whether the service and its store answer."""
-    return json_answer({"status": "ok", "store": "ok"})
+    return json_response({"status": "ok", "store": "ok"})
 
 
 def version(call: Call) -> Response:
     """Tell what runs here, and whether a token is needed."""
-    wanted = call.service.doorkeeper.wants_tokens
-    return json_answer({"version": __version__, "api": "v1", "schema": SCHEMA, "tokens": wanted})
+    wanted = call.service.authenticator.wants_tokens
+    return json_response({"version": __version__, "api": "v1", "schema": SCHEMA, "tokens": wanted})
 
 
 def metrics(call: Call) -> Response:
@@ -124,12 +125,12 @@ def metrics(call: Call) -> Response:
 
 def get_studies(call: Call) -> Response:
     """List all studies."""
-    return json_answer({"studies": [summary.to_dict() for summary in list_studies(call.service.store)]})
+    return json_response({"studies": [summary.to_dict() for summary in list_studies(call.service.store)]})
 
 
 def create_study(call: Call) -> Response:
     """Create a study."""
-    body = cast(bodies.CreateBody, call.body)
+    body = cast(request_models.CreateBody, call.body)
     with said_before():  # the answer has the remarks
         study = Study.create(
             body.name,
@@ -140,12 +141,12 @@ def create_study(call: Call) -> Response:
             **_lease(body),
         )
     call.service.compile(study.name)  # meanwhile, so that its first ask need not wait long
-    return json_answer(call.service.keep(study).summary().to_dict(), 201)
+    return json_response(call.service.keep(study).summary().to_dict(), 201)
 
 
 def get_study(call: Call) -> Response:
     """Show a study at a glance."""
-    return json_answer(call.study.summary().to_dict())
+    return json_response(call.study.summary().to_dict())
 
 
 def ask(call: Call) -> Response:
@@ -154,20 +155,20 @@ def ask(call: Call) -> Response:
     A client that asks again gets its open round again; a key gives the same round for ever. Without either, every
     request opens a new round, so a retry may leave one behind: give a key.
     """
-    body = cast(bodies.AskBody, call.body)
+    body = cast(request_models.AskBody, call.body)
     found = call.study.ask(client=body.client, key=body.key, **_lease(body))
     call.service.metrics.asks.inc()
-    return json_answer(found.to_dict())
+    return json_response(found.to_dict())
 
 
 def get_rounds(call: Call) -> Response:
     """List rounds that changed since a revision, in the order of their last change."""
-    query = cast(bodies.RoundsQuery, call.query)
+    query = cast(request_models.RoundsQuery, call.query)
     study = call.study
     revision = study.revision  # read first: rounds that change in between are then seen twice, never missed
     found = study.rounds(after=query.after, limit=query.limit + 1, status=query.status)
     shown = found[: query.limit]
-    return json_answer(
+    return json_response(
         {
             "rounds": [one.to_dict() for one in shown],
             "revision": shown[-1].revision if shown else query.after,
@@ -180,7 +181,7 @@ def get_rounds(call: Call) -> Response:
 def get_round(call: Call) -> Response:
     """Show a round."""
     number = call.round
-    return json_answer(call.study.round(number).to_dict())
+    return json_response(call.study.round(number).to_dict())
 
 
 def tell(call: Call) -> Response:
@@ -189,59 +190,59 @@ def tell(call: Call) -> Response:
     The same outcome again changes nothing; another one is a conflict and changes nothing either: correct it with amend.
     A round that has expired may still be told.
     """
-    number, body = call.round, cast(bodies.TellBody, call.body)
+    number, body = call.round, cast(request_models.TellBody, call.body)
     told = call.study.tell(number, cast(Outcome, body.outcome), body.weights)
     call.service.metrics.tells.inc()
-    return json_answer(told.to_dict())
+    return json_response(told.to_dict())
 
 
 def amend(call: Call) -> Response:
     """Correct the outcome of a round; the log keeps both."""
-    number, body = call.round, cast(bodies.TellBody, call.body)
+    number, body = call.round, cast(request_models.TellBody, call.body)
     told = call.study.amend(number, cast(Outcome, body.outcome), body.weights)
     call.service.metrics.amendments.inc()
-    return json_answer(told.to_dict())
+    return json_response(told.to_dict())
 
 
 def tell_many(call: Call) -> Response:
     """Tell several outcomes: all or none."""
-    body = cast(bodies.TellManyBody, call.body)
+    body = cast(request_models.TellManyBody, call.body)
     told = call.study.tell_many([(one.id, one.outcome, one.weights) for one in body.rounds])
     call.service.metrics.tells.inc(len(told))
-    return json_answer({"rounds": [one.to_dict() for one in told]})
+    return json_response({"rounds": [one.to_dict() for one in told]})
 
 
 def tell_outside(call: Call) -> Response:
     """Tell a round that the study did not propose: history, a warm start. With a key, a retry is safe."""
-    body = cast(bodies.TellOutsideBody, call.body)
+    body = cast(request_models.TellOutsideBody, call.body)
     told = call.study.tell_outside(body.weights, cast(Outcome, body.outcome), key=body.key)
     call.service.metrics.tells.inc()
-    return json_answer(told.to_dict())
+    return json_response(told.to_dict())
 
 
 def explain(call: Call) -> Response:
     """Say why these weights: what each option contributes to mean and risk."""
-    return json_answer(call.study.explain().to_dict())
+    return json_response(call.study.explain().to_dict())
 
 
 def estimates(call: Call) -> Response:
     """Show estimated means, covariances and correlations."""
-    return json_answer(call.study.estimates().to_dict())
+    return json_response(call.study.estimates().to_dict())
 
 
 def frontier(call: Call) -> Response:
     """Show the best mixtures on today's estimates, what ask proposes, and how uncertain both are."""
-    return json_answer(call.study.frontier(points=cast(bodies.FrontierQuery, call.query).points).to_dict())
+    return json_response(call.study.frontier(points=cast(request_models.FrontierQuery, call.query).points).to_dict())
 
 
 def history(call: Call) -> Response:
     """Show what was played and earned, for charts."""
-    return json_answer(call.study.history(points=cast(bodies.HistoryQuery, call.query).points).to_dict())
+    return json_response(call.study.history(points=cast(request_models.HistoryQuery, call.query).points).to_dict())
 
 
 def export(call: Call) -> Response:
     """Download all rounds as a file."""
-    form = cast(bodies.ExportQuery, call.query).format
+    form = cast(request_models.ExportQuery, call.query).format
     study = call.study
     content = study.export(format=form)
     name = quote(f"{study.name}.{form}", safe="")
@@ -253,12 +254,12 @@ def export(call: Call) -> Response:
 
 def get_changes(call: Call) -> Response:
     """List what was changed in a study's configuration."""
-    return json_answer({"changes": [change.to_dict() for change in call.study.changes()]})
+    return json_response({"changes": [change.to_dict() for change in call.study.changes()]})
 
 
 def change(call: Call) -> Response:
     """Change ρ, retire, restore or add an option: exactly one of these."""
-    ((what, value),) = cast(bodies.ChangeBody, call.body).given.items()
+    ((what, value),) = cast(request_models.ChangeBody, call.body).given.items()
     study = call.study
     do: dict[str, Callable[[Any], Any]] = {
         "risk_aversion": study.set_risk_aversion,
@@ -266,74 +267,73 @@ def change(call: Call) -> Response:
         "restore": study.restore,
         "add": study.add_option,
     }
-    return json_answer(do[what](value).to_dict())
+    return json_response(do[what](value).to_dict())
 
 
 def fork(call: Call) -> Response:
     """Replay the history into another learner: what it would advise now, not how it would have performed."""
-    body = cast(bodies.ForkBody, call.body)
+    body = cast(request_models.ForkBody, call.body)
     with said_before():
-        return json_answer(call.study.fork(body.learner, name=body.name).to_dict())
+        return json_response(call.study.fork(body.learner, name=body.name).to_dict())
 
 
 def verify(call: Call) -> Response:
     """Check that the log, told again to a fresh learner, gives the stored state."""
-    return json_answer(call.study.verify().to_dict())
+    return json_response(call.study.verify().to_dict())
 
 
-def _lease(body: bodies.CreateBody | bodies.AskBody) -> dict[str, Any]:
-    """Return the lease as an argument, if one was sent: null means for ever, nothing means the usual."""
+def _lease(body: request_models.CreateBody | request_models.AskBody) -> dict[str, Any]:
+    """Return the lease as an argument if one was sent: null means for ever, and without it the default holds."""
     return {"lease": body.lease_seconds} if "lease_seconds" in body.model_fields_set else {}
 
 
 _STUDY = "/studies/{name}"
 _ROUND = "/studies/{name}/rounds/{round_id}"
-_A = answers
-_B = bodies
+_A = response_models
+_B = request_models
 
-_OPERATIONS: tuple[Operation, ...] = (
-    Operation("GET", "/health", health, None, _A.HealthAnswer, needs=Service.try_store),
-    Operation("GET", "/version", version, None, _A.VersionAnswer, needs=Service.know_tokens),
-    Operation("GET", "/metrics", metrics, "read", None, slow=True),
-    Operation("GET", "/studies", get_studies, "read", _A.StudiesAnswer),
-    Operation("POST", "/studies", create_study, "admin", _A.SummaryAnswer, 201, _B.CreateBody, slow=True),
-    Operation("GET", _STUDY, get_study, "read", _A.SummaryAnswer),
-    Operation("POST", f"{_STUDY}/ask", ask, "tell", _A.RoundAnswer, body=_B.AskBody),
-    Operation("GET", f"{_STUDY}/rounds", get_rounds, "read", _A.RoundsAnswer, query=_B.RoundsQuery),
-    Operation("GET", _ROUND, get_round, "read", _A.RoundAnswer),
-    Operation("POST", f"{_ROUND}/tell", tell, "tell", _A.RoundAnswer, body=_B.TellBody),
-    Operation("POST", f"{_ROUND}/amend", amend, "tell", _A.RoundAnswer, body=_B.TellBody, slow=True),
-    Operation("POST", f"{_STUDY}/tell_many", tell_many, "tell", _A.ManyRoundsAnswer, body=_B.TellManyBody, slow=True),
-    Operation("POST", f"{_STUDY}/tell_outside", tell_outside, "tell", _A.RoundAnswer, body=_B.TellOutsideBody),
-    Operation("GET", f"{_STUDY}/explain", explain, "read", _A.ExplanationAnswer, slow=True),
-    Operation("GET", f"{_STUDY}/estimates", estimates, "read", _A.EstimatesAnswer, slow=True),
-    Operation("GET", f"{_STUDY}/frontier", frontier, "read", _A.FrontierAnswer, query=_B.FrontierQuery, slow=True),
-    Operation("GET", f"{_STUDY}/history", history, "read", _A.HistoryAnswer, query=_B.HistoryQuery, slow=True),
-    Operation("GET", f"{_STUDY}/export", export, "read", None, query=_B.ExportQuery, slow=True),
-    Operation("GET", f"{_STUDY}/changes", get_changes, "read", _A.ChangesAnswer),
-    Operation("POST", f"{_STUDY}/changes", change, "admin", _A.ChangeAnswer, body=_B.ChangeBody, slow=True),
-    Operation("POST", f"{_STUDY}/fork", fork, "admin", _A.ForkAnswer, body=_B.ForkBody, slow=True),
-    Operation("GET", f"{_STUDY}/verify", verify, "read", _A.VerificationAnswer, slow=True),
+_ROUTES: tuple[Route, ...] = (
+    Route("GET", "/health", health, None, _A.HealthAnswer, needs=Service.check_store),
+    Route("GET", "/version", version, None, _A.VersionAnswer, needs=Service.refresh_tokens),
+    Route("GET", "/metrics", metrics, "read", None, slow=True),
+    Route("GET", "/studies", get_studies, "read", _A.StudiesAnswer),
+    Route("POST", "/studies", create_study, "admin", _A.SummaryAnswer, 201, _B.CreateBody, slow=True),
+    Route("GET", _STUDY, get_study, "read", _A.SummaryAnswer),
+    Route("POST", f"{_STUDY}/ask", ask, "tell", _A.RoundAnswer, body=_B.AskBody),
+    Route("GET", f"{_STUDY}/rounds", get_rounds, "read", _A.RoundsAnswer, query=_B.RoundsQuery),
+    Route("GET", _ROUND, get_round, "read", _A.RoundAnswer),
+    Route("POST", f"{_ROUND}/tell", tell, "tell", _A.RoundAnswer, body=_B.TellBody),
+    Route("POST", f"{_ROUND}/amend", amend, "tell", _A.RoundAnswer, body=_B.TellBody, slow=True),
+    Route("POST", f"{_STUDY}/tell_many", tell_many, "tell", _A.ManyRoundsAnswer, body=_B.TellManyBody, slow=True),
+    Route("POST", f"{_STUDY}/tell_outside", tell_outside, "tell", _A.RoundAnswer, body=_B.TellOutsideBody),
+    Route("GET", f"{_STUDY}/explain", explain, "read", _A.ExplanationAnswer, slow=True),
+    Route("GET", f"{_STUDY}/estimates", estimates, "read", _A.EstimatesAnswer, slow=True),
+    Route("GET", f"{_STUDY}/frontier", frontier, "read", _A.FrontierAnswer, query=_B.FrontierQuery, slow=True),
+    Route("GET", f"{_STUDY}/history", history, "read", _A.HistoryAnswer, query=_B.HistoryQuery, slow=True),
+    Route("GET", f"{_STUDY}/export", export, "read", None, query=_B.ExportQuery, slow=True),
+    Route("GET", f"{_STUDY}/changes", get_changes, "read", _A.ChangesAnswer),
+    Route("POST", f"{_STUDY}/changes", change, "admin", _A.ChangeAnswer, body=_B.ChangeBody, slow=True),
+    Route("POST", f"{_STUDY}/fork", fork, "admin", _A.ForkAnswer, body=_B.ForkBody, slow=True),
+    Route("GET", f"{_STUDY}/verify", verify, "read", _A.VerificationAnswer, slow=True),
 )
 
 
-def _with_the_study_of_now(run: Callable[[Call], Response]) -> Callable[[Call], Response]:
-    """Let a route go on with the study that has its name now, if the one in memory is no longer in the store.
+def _reopening_the_study(run: Callable[[Call], Response]) -> Callable[[Call], Response]:
+    """Return a handler that runs once more if the study in memory is no longer in the store.
 
-    That is so after a restore from a copy. Whatever touches a study finds out before it changes anything.
+    That happens when the store was restored from a copy. The second run opens the study that has the name now. A study
+    notices before it changes anything, so nothing is done twice.
     """
 
     @wraps(run)
-    def run_again(call: Call) -> Response:
+    def run_or_reopen(call: Call) -> Response:
         try:
             return run(call)
         except StudyGone:
             call.service.forget(call.path["name"])
             return run(call)
 
-    return run_again
+    return run_or_reopen
 
 
-OPERATIONS: tuple[Operation, ...] = tuple(
-    replace(operation, run=_with_the_study_of_now(operation.run)) for operation in _OPERATIONS
-)
+ROUTES: tuple[Route, ...] = tuple(replace(route, run=_reopening_the_study(route.run)) for route in _ROUTES)

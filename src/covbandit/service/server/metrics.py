@@ -9,8 +9,9 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from covbandit._version import __version__
+from covbandit.core.error_table import look_up
 from covbandit.errors import Conflict, Forbidden, RateLimited, StoreSchemaError, StoreUnavailable, Unauthorized
-from covbandit.service.failures import Crowded, Stopping
+from covbandit.service.server.errors import Crowded, Stopping
 from covbandit.studies import Store, list_studies
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -19,12 +20,12 @@ _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 
 
 class Metrics:
-    """Counters of one service, in a registry of its own.
+    """The counters of one service, in a registry of its own.
 
     Parameters
     ----------
     store : Store
-        Whose studies are counted when somebody looks.
+        Its studies are counted when the page is read.
     """
 
     def __init__(self, store: Store) -> None:
@@ -47,7 +48,7 @@ class Metrics:
             "covbandit_refused_connections", "Connections ended before their request.", ["reason"], registry=registry
         )
         self._refusals: dict[type[BaseException], Counter | None] = {
-            Crowded: None,  # counted where it is refused
+            Crowded: None,  # counted by `Connections.refused`
             Stopping: None,
             Conflict: conflicts,
             Unauthorized: refused,
@@ -58,12 +59,12 @@ class Metrics:
         }
         Info("covbandit_build", "What runs here.", registry=registry).info({"version": __version__})
         registry.register(_Studies(store))
-        # Looking up children by labels is slower than all else here.
+        # Kept, since looking up a counter by its labels is slower than all else here.
         self._known_requests: dict[tuple[str, str, int], Counter] = {}
         self._known_seconds: dict[str, Histogram] = {}
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count an answer. Routes are templates and methods known ones, so that labels stay few."""
+        """Count a response. Routes are templates and methods are known ones, so that labels stay few."""
         key = (route, method, status)
         counter = self._known_requests.get(key)
         if counter is None:
@@ -76,12 +77,9 @@ class Metrics:
 
     def refusal(self, error: BaseException) -> None:
         """Count an error that was answered."""
-        for ancestor in type(error).__mro__:
-            if ancestor in self._refusals:
-                counter = self._refusals[ancestor]
-                if counter is not None:
-                    counter.inc()
-                return
+        counter = look_up(self._refusals, error)
+        if counter is not None:
+            counter.inc()
 
     def page(self) -> bytes:
         """Return all figures as text."""
@@ -89,7 +87,7 @@ class Metrics:
 
 
 class _Studies(Collector):
-    """Figures of the studies, read when somebody looks: one row a study."""
+    """Figures of the studies, read when the page is read: one row for each study."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,4 +1,7 @@
-"""The dashboard's files: read once, served from memory, so that no address can reach another file."""
+"""The dashboard's files.
+
+They are read once and served from memory, so that no address can reach another file.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ import mimetypes
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "dashboard"
+FOLDER = Path(__file__).parents[1] / "dashboard"
 
-# Said here, since what a machine has registered for a suffix differs.
+# Listed here, since machines differ in what they have registered for a suffix.
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -25,7 +28,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
-class Page:
+class StaticFile:
     """A file to serve.
 
     Attributes
@@ -43,18 +46,18 @@ class Page:
     tag: str
 
 
-def read_pages(folder: Path = FOLDER) -> dict[str, Page]:
-    """Return the dashboard's files by address; the page itself is at ``/``."""
-    pages = {}
+def read_static_files(folder: Path = FOLDER) -> dict[str, StaticFile]:
+    """Return the files of a folder and its subfolders by their address; the page itself is at ``/``."""
+    files = {}
     for file in sorted(folder.rglob("*")):
         if not file.is_file() or file.suffix == ".py" or "__pycache__" in file.parts:
             continue
         content = file.read_bytes()
         kind = _TYPES.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-        pages[f"/dashboard/{file.relative_to(folder).as_posix()}"] = Page(
+        files[f"/dashboard/{file.relative_to(folder).as_posix()}"] = StaticFile(
             content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         )
-    page = pages.pop("/dashboard/index.html", None)  # from there it would not find its files
-    if page is not None:
-        pages["/"] = page
-    return pages
+    index = files.pop("/dashboard/index.html", None)  # from there it would not find its files
+    if index is not None:
+        files["/"] = index
+    return files

@@ -1,4 +1,4 @@
-"""Work that many requests wait for and one thread does, so that a store that hangs holds up one thread and no more."""
+"""Questions to the store that one thread asks for many requests, so that a store that hangs blocks only one thread."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from covbandit.errors import StoreUnavailable
 
 PATIENCE_SECONDS = 5.0
-"""How long anybody waits for the store to answer such a question."""
+"""How long a request waits for the store to answer such a question."""
 
 
 class SharedWork:
-    """Ask the store something, once at a time: whoever comes meanwhile waits for the same answer.
+    """Ask the store something, once at a time: requests that come meanwhile wait for the same answer.
 
     Used by the event loop alone, so it has no lock.
 
@@ -25,8 +25,8 @@ class SharedWork:
     name : str
         Of the thread.
     patience : float
-        After so many seconds those who wait are refused. As long as the store still hangs, so is everybody else, at
-        once.
+        After so many seconds the requests that wait are refused. While the store still hangs, all others are refused
+        at once.
     clock : callable
         Seconds that never go back.
     """

@@ -1,4 +1,4 @@
-"""Which tokens are valid now, and what whoever asks may do."""
+"""Which tokens are valid now, and what their holders may do."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from covbandit.studies.tokens import SCOPES, looks_like_a_token, match_token, va
 
 
 @dataclass(frozen=True)
-class Visitor:
-    """Whoever sends a request.
+class Caller:
+    """The sender of a request.
 
     Attributes
     ----------
     token : str or None
-        The id of the token, None if none is needed.
+        The id of the token; None if no token is needed.
     scope : str
-        What the visitor may do.
+        What the caller may do.
     """
 
     token: str | None
     scope: str
 
     def require(self, scope: str) -> None:
-        """Refuse whoever may do less than that.
+        """Refuse the request if it needs a larger scope than the caller has.
 
         Raises
         ------
@@ -41,21 +41,21 @@ class Visitor:
             raise error
 
 
-ANYBODY = Visitor(None, "admin")
+ANYBODY = Caller(None, "admin")
 
 
-class Doorkeeper:
-    """Knows the valid tokens, by looking into the store at most once a second.
+class Authenticator:
+    """Know the valid tokens, by reading them from the store at most once a second.
 
     Parameters
     ----------
     store : Store
-        Where the tokens are.
+        Where the tokens are kept.
     required : bool
-        Want a token even while the store has none.
+        Demand a token even while the store has none.
     remember : float
-        For how many seconds a look into the store holds: so long may a revoked token still work. A look that failed
-        holds as long: a store that is down is not asked by every request.
+        For how many seconds the tokens are kept once they were read: a revoked token may still work that long. A
+        failure is kept as long, so that not every request asks a store that is down.
     clock : callable
         Seconds that never go back.
     """
@@ -76,16 +76,16 @@ class Doorkeeper:
 
     @property
     def up_to_date(self) -> bool:
-        """Whether `look` is not needed now."""
+        """Whether the tokens need not be read now."""
         return self._clock() < self._until
 
-    def look(self) -> None:
-        """Look into the store, unless somebody just did.
+    def refresh(self) -> None:
+        """Read the tokens from the store, unless that was just done.
 
         Raises
         ------
         StoreUnavailable
-            If that is not possible, or was not a moment ago; nobody is let in then.
+            If that is not possible, or was not possible a moment ago; nobody is let in then.
         """
         with self._lock:
             begun = self._clock()
@@ -103,26 +103,26 @@ class Doorkeeper:
 
     @property
     def wants_tokens(self) -> bool:
-        """Whether a token is needed: always if required, otherwise from the first one on that the store has had."""
+        """Whether a token is needed: always if required, otherwise as soon as the store has had one."""
         return self._required or self._wanted
 
-    def presumed(self, authorization: bytes | None) -> tuple[bool, Visitor | None]:
-        """Return whether it can be told without the store who sends this header, and whom the last look knew by it.
+    def presumed(self, authorization: bytes | None) -> tuple[bool, Caller | None]:
+        """Return whether the sender of this header is known without the store, and the caller by the last reading.
 
-        That is not certain enough to let anybody in, but to count requests: a token that was valid a moment ago, or
-        somebody without any.
+        That is not certain enough to let anybody in, but enough to count requests: the token was valid a moment ago,
+        or there is none.
         """
         kind, _, text = (authorization or b"").decode("latin-1").partition(" ")
         if kind.lower() != "bearer" or not looks_like_a_token(text.strip()):
             return True, None
         try:
-            visitor = self.admit(authorization)
+            caller = self.authenticate(authorization)
         except Unauthorized:  # perhaps a new one
             return False, None
-        return visitor.token is not None, visitor
+        return caller.token is not None, caller
 
-    def admit(self, authorization: bytes | None) -> Visitor:
-        """Return who sends this header.
+    def authenticate(self, authorization: bytes | None) -> Caller:
+        """Return the caller who sends this header.
 
         Raises
         ------
@@ -136,4 +136,4 @@ class Doorkeeper:
         kind, _, text = authorization.decode("latin-1").partition(" ")
         if kind.lower() != "bearer":
             raise Unauthorized("the header Authorization must be: Bearer TOKEN")
-        return Visitor(*match_token(self._valid, text.strip()))
+        return Caller(*match_token(self._valid, text.strip()))

@@ -1,4 +1,4 @@
-"""What answers say. These classes document and test the answers; the studies write them."""
+"""The models of responses. They document and test the responses, which the studies themselves write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What requests say. Types are checked here, strictly; whether values make sense is for the study to judge."""
+"""The models of request bodies and query strings.
+
+Types are checked here, strictly; whether values make sense is for the study to judge. Names, docstrings and field
+descriptions are part of the OpenAPI description.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service as a process: sockets, signals, graceful stop."""
+"""The process that runs the service: sockets, signals, graceful stop."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import uvicorn
 from fastapi import FastAPI
 
 from covbandit.errors import InvalidInput
-from covbandit.service.connections import KEEP_ALIVE_SECONDS, QUEUE, Connections, limited, most_connections
-from covbandit.service.lifecycle import FINISH_SECONDS, Service
+from covbandit.service.server.connections import KEEP_ALIVE_SECONDS, QUEUE, Connections, most_connections, protocol_of
+from covbandit.service.server.runtime import FINISH_SECONDS, Service
 
 log = logging.getLogger("covbandit.service")
 
 ANSWER_SECONDS = 4.0
-"""How long requests that were broken off after `FINISH_SECONDS` may take to be answered; then they are cut off."""
+"""How long the responses to requests that were broken off after `FINISH_SECONDS` may take; then they are cut off."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -65,9 +65,9 @@ def run(app: FastAPI, listening: socket.socket, announce: Callable[[], None]) ->
     Parameters
     ----------
     app : FastAPI
-        What to serve.
+        The application.
     listening : socket
-        Where.
+        Where it listens.
     announce : callable
         Called once a signal to stop would be heard.
     """
@@ -75,10 +75,10 @@ def run(app: FastAPI, listening: socket.socket, announce: Callable[[], None]) ->
     most = most_connections()
     config = uvicorn.Config(
         app,
-        http=limited(Connections(most, service.metrics)),
+        http=protocol_of(Connections(most, service.metrics)),
         backlog=QUEUE,
         log_config=None,  # whoever starts the process decides
-        access_log=False,  # the gate writes it, without query strings
+        access_log=False,  # our middleware writes it, without query strings
         lifespan="on",
         ws="none",
         proxy_headers=False,  # an address that anybody can write into a header limits nobody
@@ -114,9 +114,9 @@ class _Server(uvicorn.Server):
 
 @contextmanager
 def _stopping_by_signal(server: uvicorn.Server) -> Iterator[None]:
-    """Let a stop by signal be a normal end, also before the server listens to signals itself and once it is done.
+    """Make a stop by signal a normal end, also before Uvicorn listens to signals and after it has ended.
 
-    It raises the signals that it got once more when it has ended, which would end the process with an error.
+    When Uvicorn has ended, it raises once more the signals that it got, which would end the process with an error.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -10,8 +10,8 @@ from covbandit.allocation import Allocator
 from covbandit.errors import CovbanditError
 from covbandit.learners import Learner
 from covbandit.learners.protocol.setup_warnings import said_before, say
-from covbandit.service.remote import RemoteStudy, described, path_of
-from covbandit.service.retrying import Answer, Line
+from covbandit.service.client.connection import Answer, Connection
+from covbandit.service.client.remote_study import RemoteStudy, described, path_of
 from covbandit.studies import StudySummary
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.ledger import OWN_LEASE
@@ -64,10 +64,10 @@ class Client:
         retries: int = 6,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._line = Line(url, token, timeout, retries, transport)
+        self._connection = Connection(url, token, timeout, retries, transport)
 
     def __repr__(self) -> str:
-        return f"Client({self._line.url!r})"
+        return f"Client({self._connection.url!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -79,16 +79,16 @@ class Client:
 
     def close(self) -> None:
         """Close all connections."""
-        self._line.close()
+        self._connection.close()
 
     def version(self) -> dict[str, Any]:
         """Return what runs there: versions of package, API and schema, and whether a token is needed."""
-        found: dict[str, Any] = self._line.send("GET", "/version").data
+        found: dict[str, Any] = self._connection.send("GET", "/version").data
         return found
 
     def studies(self) -> list[StudySummary]:
         """Return all studies at a glance."""
-        return [StudySummary.from_dict(each) for each in self._line.send("GET", "/studies").data["studies"]]
+        return [StudySummary.from_dict(each) for each in self._connection.send("GET", "/studies").data["studies"]]
 
     def open(self, name: str) -> RemoteStudy:
         """Open a study.
@@ -98,7 +98,7 @@ class Client:
         NotFound
             If there is none of that name.
         """
-        return RemoteStudy(self._line, self._line.send("GET", path_of(name)).data["name"])
+        return RemoteStudy(self._connection, self._connection.send("GET", path_of(name)).data["name"])
 
     def create(
         self,
@@ -126,16 +126,16 @@ class Client:
         }
         if lease is not OWN_LEASE:
             body["lease_seconds"] = as_lease(lease)
-        made = self._line.send("POST", "/studies", body, recall=lambda: self._created(body))
+        made = self._connection.send("POST", "/studies", body, recall=lambda: self._created(body))
         if isinstance(learner, Mapping):  # others have said it when they were made
             for remark in StudySummary.from_dict(made.data).remarks:
                 say(remark)
-        return RemoteStudy(self._line, made.data["name"])
+        return RemoteStudy(self._connection, made.data["name"])
 
     def _created(self, body: Mapping[str, Any]) -> Answer | None:
         """Return the study of that name, if it is as it was to be created."""
         try:
-            answer = self._line.send("GET", path_of(body["name"]))
+            answer = self._connection.send("GET", path_of(body["name"]))
             with said_before():
                 wanted = repr(Configuration.of(body["options"], body["learner"]).build())
         except CovbanditError:

@@ -1,4 +1,4 @@
-"""What every request passes: host names, tokens, limits; and every answer: security headers, log and metrics."""
+"""What every request passes: host names, tokens, limits; and every response: security headers, log and metrics."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from urllib.parse import quote
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from covbandit.errors import CovbanditError
-from covbandit.service.access import Visitor
-from covbandit.service.failures import BadRequest, Stopping, answer_to
-from covbandit.service.lifecycle import Service
-from covbandit.service.operations import BASE, OPERATIONS
+from covbandit.service.server.auth import Caller
+from covbandit.service.server.errors import BadRequest, Stopping
+from covbandit.service.server.responses import error_response
+from covbandit.service.server.routes import BASE, ROUTES
+from covbandit.service.server.runtime import Service
 
 access_log = logging.getLogger("covbandit.access")
 
-VISITOR = "covbandit.visitor"
+CALLER = "covbandit.caller"
 ROUTE = "covbandit.route"
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
-_OPEN = frozenset({operation.route for operation in OPERATIONS if operation.scope is None} | {f"{BASE}/openapi.json"})
+_OPEN = frozenset({route.address for route in ROUTES if route.scope is None} | {f"{BASE}/openapi.json"})
 _HEALTH = f"{BASE}/health"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 
-_EVERYWHERE = [
+_SECURITY_HEADERS = [
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -39,21 +40,22 @@ _EVERYWHERE = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ]
-OF_THE_API = [*_EVERYWHERE, (b"cache-control", b"no-store")]
-"""Headers of every answer of the API."""
+API_HEADERS = [*_SECURITY_HEADERS, (b"cache-control", b"no-store")]
+"""Headers of every response of the API."""
 
-_OF_PAGES = [*_EVERYWHERE, (b"cache-control", b"no-cache")]  # kept, but asked for anew each time: tags make that cheap
+# Browsers keep pages, and ask each time whether they changed; the tags make that cheap.
+_PAGE_HEADERS = [*_SECURITY_HEADERS, (b"cache-control", b"no-cache")]
 
 
-class Gate:
-    """The outermost layer of the application, in plain ASGI: it costs microseconds.
+class ServiceMiddleware:
+    """The outermost layer of the application, in plain ASGI, which costs microseconds.
 
     Parameters
     ----------
     app : ASGI application
-        What lies behind.
+        The application behind it.
     service : Service
-        What routes share.
+        The running service.
     """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
@@ -69,7 +71,7 @@ class Gate:
         begun = time.perf_counter()
         self._service.metrics.in_flight.inc()
         status = 0
-        added = OF_THE_API if scope["path"].startswith("/api/") else _OF_PAGES
+        added = API_HEADERS if scope["path"].startswith("/api/") else _PAGE_HEADERS
         head = scope["method"] == "HEAD"
 
         async def send_with_headers(message: Message) -> None:
@@ -84,42 +86,42 @@ class Gate:
         try:
             await self._admit(scope)
             await self._app(scope, receive, send_with_headers)
-        except (Exception, asyncio.CancelledError) as error:  # every request gets an answer, in our shape
-            if isinstance(error, asyncio.CancelledError):  # its turn in a thread will not come, or the time is over
+        except (Exception, asyncio.CancelledError) as error:  # every request gets a response, in our shape
+            if isinstance(error, asyncio.CancelledError):  # the service stops before a thread takes it
                 if not self._service.stopping:
                     raise
                 error = Stopping()
             self._service.metrics.refusal(error)
-            if status:  # too late for an answer of ours
+            if status:  # too late for a response of ours
                 raise
-            admitted = scope.get(VISITOR) is not None
-            await answer_to(error, self._service.store.url, admitted)(scope, receive, send_with_headers)
+            admitted = scope.get(CALLER) is not None
+            await error_response(error, self._service.store.url, admitted)(scope, receive, send_with_headers)
         finally:
             self._record(scope, status, time.perf_counter() - begun)
 
     async def _admit(self, scope: Scope) -> None:
         authorization = self._check_headers(scope)
         path: str = scope["path"]
-        doorkeeper = self._service.doorkeeper
-        visitor: Visitor | None = None
+        authenticator = self._service.authenticator
+        caller: Caller | None = None
         refusal: CovbanditError | None = None
         counted = False
         if path.startswith(BASE) and path not in _OPEN:
-            if not doorkeeper.up_to_date:
-                # Counted before the store is asked, where it is known for whom: it may be slow, or down.
-                counted, known = doorkeeper.presumed(authorization)
+            if not authenticator.up_to_date:
+                # Counted before the store is asked, if the caller is known: the store may be slow, or down.
+                counted, known = authenticator.presumed(authorization)
                 if counted:
                     self._limit(scope, known)
-                await self._service.know_tokens()
+                await self._service.refresh_tokens()
             try:
-                visitor = doorkeeper.admit(authorization)
+                caller = authenticator.authenticate(authorization)
             except CovbanditError as error:
                 refusal = error
         if not counted:
-            self._limit(scope, visitor)
+            self._limit(scope, caller)
         if refusal is not None:
             raise refusal
-        scope[VISITOR] = visitor
+        scope[CALLER] = caller
 
     def _check_headers(self, scope: Scope) -> bytes | None:
         """Check the host name; return the header Authorization."""
@@ -143,16 +145,16 @@ class Gate:
                 raise error
         return authorization
 
-    def _limit(self, scope: Scope, visitor: Visitor | None) -> None:
+    def _limit(self, scope: Scope, caller: Caller | None) -> None:
         limit = self._service.rate_limit
-        if not limit.per_second or scope["path"] == _HEALTH:  # whoever watches the service must not be told it is down
+        if not limit.per_second or scope["path"] == _HEALTH:  # monitoring must not conclude that the service is down
             return
-        if visitor is not None and visitor.token is not None:
-            limit.take(visitor.token)
+        if caller is not None and caller.token is not None:
+            limit.take(caller.token)
             return
         address = scope["client"][0] if scope.get("client") else ""
         by_default = self._service.settings.rate_limit is None
-        if by_default and not self._service.doorkeeper.wants_tokens and is_loopback(address):
+        if by_default and not self._service.authenticator.wants_tokens and is_loopback(address):
             return
         limit.take(_neighbourhood(address))
 
@@ -161,12 +163,12 @@ class Gate:
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         self._service.metrics.request(scope.get(ROUTE, "unmatched"), method, status, seconds)
         if access_log.isEnabledFor(logging.INFO):
-            visitor = scope.get(VISITOR)
+            caller = scope.get(CALLER)
             # Never the query or a header, where a secret may be; quoted, so that a path cannot forge a line.
             access_log.info(
                 "%s %s %s %s %d %.1f ms",
                 scope["client"][0] if scope.get("client") else "-",
-                visitor.token if visitor is not None and visitor.token is not None else "-",
+                caller.token if caller is not None and caller.token is not None else "-",
                 method,
                 quote(scope["path"][:500], safe="/%", errors="replace"),
                 status,
@@ -189,7 +191,7 @@ def host_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address, or the name localhost, stays within this machine."""
+    """Return True if an address, or the name localhost, stays within this machine."""
     if host.lower() == "localhost":
         return True
     try:
@@ -199,7 +201,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _neighbourhood(address: str) -> str:
-    """Return what is limited together: an IPv4 address, or the network that one customer gets under IPv6."""
+    """Return what shares a rate limit: an IPv4 address, or the network that one customer gets under IPv6."""
     if ":" not in address:
         return address
     try:

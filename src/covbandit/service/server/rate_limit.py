@@ -1,4 +1,4 @@
-"""How many requests at once: a token bucket per token or address."""
+"""How many requests a caller may send: a token bucket for each token or address."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Callable
 from covbandit.errors import RateLimited
 
 BURST_SECONDS = 10.0
-"""Whoever was quiet that long may send that many seconds' worth of requests at once."""
+"""A caller that was quiet that long may send that many seconds' worth of requests at once."""
 
 _MOST_BUCKETS = 10_000
 
 
 class RateLimit:
-    """Allow so many requests a second to each of many, and bursts of ten seconds' worth.
+    """Allow each caller a number of requests a second, and bursts of ten seconds' worth.
 
     Used by the event loop alone, so it has no lock.
 
     Parameters
     ----------
     per_second : float
-        How many; 0 does not limit.
+        The number; 0 for no limit.
     clock : callable
         Seconds that never go back.
     """
@@ -53,5 +53,5 @@ class RateLimit:
                 (1.0 - left) / self.per_second,
             )
         self._buckets[who] = (left - 1.0, now)
-        if len(self._buckets) > _MOST_BUCKETS:  # whoever has been quiet longest has most likely a full bucket
+        if len(self._buckets) > _MOST_BUCKETS:  # the caller that was quiet longest most likely has a full bucket
             self._buckets.popitem(last=False)

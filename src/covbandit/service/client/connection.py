@@ -1,4 +1,4 @@
-"""Requests that are sent again where that is safe, and answers that become exceptions of ours."""
+"""Requests, sent again where that is safe, and responses, which become values or exceptions of ours."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BY_CODE: dict[str, type[CovbanditError]] = {
 
 
 class Answer:
-    """What came back.
+    """A successful response.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Answer:
             raise Unreachable(f"{self._where} answers, but not as covbandit does: check the address") from None
 
 
-class Line:
+class Connection:
     """The connection to a service.
 
     Parameters

@@ -10,9 +10,9 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from covbandit._version import __version__
-from covbandit.service.answers import ErrorAnswer
-from covbandit.service.failures import TABLE
-from covbandit.service.operations import OPERATIONS, Operation
+from covbandit.service.server.errors import TABLE
+from covbandit.service.server.response_models import ErrorAnswer
+from covbandit.service.server.routes import ROUTES, Route
 
 _ABOUT = """Durable ask/tell: ask for weights over correlated options, tell what happened, for months.
 
@@ -69,50 +69,50 @@ _FILES: dict[str, Any] = {
 }
 
 
-def describe_operation(operation: Operation) -> dict[str, Any]:
-    """Return what FastAPI needs to know of a route to describe it."""
-    text = inspect.getdoc(operation.run) or ""
+def describe_route(route: Route) -> dict[str, Any]:
+    """Return the arguments with which FastAPI describes a route."""
+    text = inspect.getdoc(route.run) or ""
     success: dict[str, Any] = {"description": text.partition("\n")[0]}
-    success["content"] = _FILES[operation.path] if operation.answer is None else _json_of(operation.answer)
-    extra: dict[str, Any] = {"parameters": _parameters(operation)}
-    if operation.body is not None:
-        extra["requestBody"] = {"required": True, "content": _json_of(operation.body)}
-    if operation.scope is not None:
+    success["content"] = _FILES[route.path] if route.answer is None else _json_of(route.answer)
+    extra: dict[str, Any] = {"parameters": _parameters(route)}
+    if route.body is not None:
+        extra["requestBody"] = {"required": True, "content": _json_of(route.body)}
+    if route.scope is not None:
         extra["security"] = [{"token": []}, {}]  # {}: none is needed while the store has no token
-        extra["x-scope"] = operation.scope
+        extra["x-scope"] = route.scope
     return {
-        "operation_id": operation.run.__name__,
+        "operation_id": route.run.__name__,
         "summary": text.partition("\n")[0].rstrip("."),
-        "description": text + ("" if operation.scope is None else f"\n\nScope: **{operation.scope}**."),
-        "tags": ["studies" if "/studies" in operation.path else "service"],
-        "responses": {operation.status: success, **{status: _failure(status) for status in _statuses(operation)}},
+        "description": text + ("" if route.scope is None else f"\n\nScope: **{route.scope}**."),
+        "tags": ["studies" if "/studies" in route.path else "service"],
+        "responses": {route.status: success, **{status: _error(status) for status in _statuses(route)}},
         "openapi_extra": extra,
     }
 
 
-def _statuses(operation: Operation) -> list[int]:
-    """Return the errors that a route can answer."""
+def _statuses(route: Route) -> list[int]:
+    """Return the statuses of errors that a route can answer with."""
     possible = {400, 405, 429, 503}
-    if operation.scope is not None:
+    if route.scope is not None:
         possible |= {401, 403}
-    if "{name}" in operation.path:
+    if "{name}" in route.path:
         possible |= {404, 422}
-    if operation.body is not None:
+    if route.body is not None:
         possible |= {409, 413, 422}
     return sorted(possible)
 
 
-def _failure(status: int) -> dict[str, Any]:
-    kind = next(kind for kind in TABLE.values() if kind.status == status)
-    example = {"error": kind.code, "message": _STATUSES[status], "hint": kind.hint}
+def _error(status: int) -> dict[str, Any]:
+    report = next(report for report in TABLE.values() if report.status == status)
+    example = {"error": report.code, "message": _STATUSES[status], "hint": report.hint}
     found = {"description": _STATUSES[status], "content": _json_of(ErrorAnswer, [example])}
     return {**found, "headers": _RETRY} if status == 429 else found
 
 
-def _parameters(operation: Operation) -> list[dict[str, Any]]:
-    found = [dict(described) for name, described in _PATH.items() if f"{{{name}}}" in operation.path]
-    if operation.query is not None:
-        for name, schema in operation.query.model_json_schema()["properties"].items():
+def _parameters(route: Route) -> list[dict[str, Any]]:
+    found = [dict(described) for name, described in _PATH.items() if f"{{{name}}}" in route.path]
+    if route.query is not None:
+        for name, schema in route.query.model_json_schema()["properties"].items():
             found.append(
                 {
                     "name": name,
@@ -126,7 +126,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of what may be left out: nothing after a question mark is null."""
+    """Return the schema of an optional parameter without null, which a query string cannot say."""
     choices = [choice for choice in schema.get("anyOf", ()) if choice.get("type") != "null"]
     return choices[0] if choices else schema
 
@@ -153,13 +153,13 @@ def describe(app: FastAPI) -> dict[str, Any]:
         }
         schemas: dict[str, Any] = {}
         _add_model(schemas, ErrorAnswer)
-        for operation in OPERATIONS:
-            for model in (operation.body, operation.answer):
+        for route in ROUTES:
+            for model in (route.body, route.answer):
                 if model is not None:
                     _add_model(schemas, model)
-            if operation.answer is not None:  # once more, since FastAPI leaves null out of examples
-                found = made["paths"][operation.route][operation.method.lower()]
-                found["responses"][str(operation.status)]["content"] = _json_of(operation.answer)
+            if route.answer is not None:  # once more, since FastAPI leaves null out of examples
+                found = made["paths"][route.address][route.method.lower()]
+                found["responses"][str(route.status)]["content"] = _json_of(route.answer)
         components["schemas"] = dict(sorted(schemas.items()))
         app.openapi_schema = made
     return app.openapi_schema

@@ -29,10 +29,11 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from covbandit.errors import CovbanditError
-from covbandit.service.failures import AddressTooLong, BadRequest, Crowded, HeadTooLarge, Stopping, TooSlow, answer_to
-from covbandit.service.gate import OF_THE_API
-from covbandit.service.metrics import Metrics
-from covbandit.service.reading import CUT_OFF
+from covbandit.service.server.errors import AddressTooLong, BadRequest, Crowded, HeadTooLarge, Stopping, TooSlow
+from covbandit.service.server.metrics import Metrics
+from covbandit.service.server.middleware import API_HEADERS
+from covbandit.service.server.requests import CUT_OFF
+from covbandit.service.server.responses import error_response
 
 log = logging.getLogger("covbandit.service")
 
@@ -78,8 +79,8 @@ def most_connections() -> int:
     return max(files // 4, files - _FILES_FOR_OTHERS - QUEUE)
 
 
-class Lines:
-    """Writes lines into the log, a few at once and then one a second: whoever floods the service does not flood it.
+class ThrottledLog:
+    """Write lines into the log, a few at once and then one a second, so that a flood of requests does not flood it.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ class Connections:
         self.unfinished: dict[LimitedProtocol, None] = {}  # waiting for the rest of a request, oldest first
         self.idle: dict[LimitedProtocol, None] = {}  # waiting for the next one, oldest first
         self._metrics = metrics
-        self._lines = Lines()
+        self._lines = ThrottledLog()
 
     def make_room(self) -> bool:
         """End the connection that can best be done without; return whether there was one."""
@@ -144,7 +145,7 @@ class Connections:
 class LimitedProtocol(HttpToolsProtocol):
     """Uvicorn's protocol with limits from the first byte on.
 
-    A server makes a class of its own from it, by `limited`, which says what its connections share.
+    A server makes a class of its own from it, by `protocol_of`, which says what its connections share.
     """
 
     shared: Connections
@@ -324,7 +325,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _check_body(self) -> None:
         if self.cycle.response_complete:
             self._drop()
-        elif self.flow.read_paused:  # it is we who do not read
+        elif self.flow.read_paused:  # it is we who have stopped reading
             self._wait(BODY_SECONDS)
         elif self._ending:
             self._refuse(Stopping())
@@ -432,13 +433,13 @@ class LimitedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _raw(self, error: CovbanditError) -> bytes:
-        answer = answer_to(error)
+        answer = error_response(error)
         lines = [f"HTTP/1.1 {answer.status_code} {HTTPStatus(answer.status_code).phrase}".encode()]
-        named = [*self.server_state.default_headers, *answer.raw_headers, *OF_THE_API, (b"connection", b"close")]
+        named = [*self.server_state.default_headers, *answer.raw_headers, *API_HEADERS, (b"connection", b"close")]
         lines += [name + b": " + value for name, value in named]
         return b"\r\n".join([*lines, b"", bytes(answer.body)])
 
 
-def limited(shared: Connections) -> type[LimitedProtocol]:
+def protocol_of(shared: Connections) -> type[LimitedProtocol]:
     """Return the protocol of one server."""
     return type("Protocol", (LimitedProtocol,), {"shared": shared})

@@ -17,7 +17,7 @@ from covbandit.core.validation import known_name
 from covbandit.errors import InvalidInput, NotFound, Unsupported
 from covbandit.learners import Explanation, Learner
 from covbandit.learners.protocol.serialization import class_name
-from covbandit.service.retrying import Answer, Line, as_json
+from covbandit.service.client.connection import Answer, Connection, as_json
 from covbandit.studies import (
     Change,
     Fork,
@@ -48,13 +48,13 @@ class RemoteStudy:
     best given by option name; a sequence costs one more request, for the names.
     """
 
-    def __init__(self, line: Line, name: str) -> None:
-        self._line = line
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection = connection
         self._name = name
         self._path = path_of(name)
 
     def __repr__(self) -> str:
-        return f"RemoteStudy({self._name!r}, url={self._line.url!r})"
+        return f"RemoteStudy({self._name!r}, url={self._connection.url!r})"
 
     # What it is ------------------------------------------------------------------------------------------------------
 
@@ -238,13 +238,13 @@ class RemoteStudy:
         if "name" not in body:
             return None
         try:
-            there = StudySummary.from_dict(self._line.send("GET", path_of(body["name"])).data)
+            there = StudySummary.from_dict(self._connection.send("GET", path_of(body["name"])).data)
         except NotFound:
             return None
         data = self._post("/fork", {"learner": body["learner"]}).data  # what it would be: the same, if that is ours
         if there.learner != data["learner"] or there.told < data["rounds_replayed"]:
             return None
-        return Answer(as_json({**data, "study": body["name"]}), self._line.url)
+        return Answer(as_json({**data, "study": body["name"]}), self._connection.url)
 
     def verify(self, progress: Callable[[int], None] | None = None) -> Verification:
         """Let the service tell the whole log to a fresh learner and compare with the stored state.
@@ -265,10 +265,10 @@ class RemoteStudy:
     # Inside ----------------------------------------------------------------------------------------------------------
 
     def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
-        return self._line.send("GET", self._path + path, query=query)
+        return self._connection.send("GET", self._path + path, query=query)
 
     def _post(self, path: str, body: Mapping[str, Any], recall: Callable[[], Answer | None] | None = None) -> Answer:
-        return self._line.send("POST", self._path + path, body, recall=recall)
+        return self._connection.send("POST", self._path + path, body, recall=recall)
 
     def _change(self, body: Mapping[str, Any], kind: str) -> Change:
         before = self.revision
@@ -280,7 +280,7 @@ class RemoteStudy:
                 made_of = change.detail.get(told_as)
                 same = made_of == value or known_name(made_of, [value]) is not None
                 if change.revision > before and change.kind == kind and same:
-                    return Answer(as_json(change.to_dict()), self._line.url)
+                    return Answer(as_json(change.to_dict()), self._connection.url)
             return None
 
         return Change.from_dict(self._post("/changes", body, made).data)
