@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 import covbandit as cb
-from covbandit.cli import study_waiting
+from covbandit.cli import console
 from covbandit.kernels.jit import compilation
 from covbandit.learners import learner_classes
 from covbandit.service.server.runtime import Service, Settings
@@ -264,8 +264,8 @@ def test_a_command_that_shows_that_it_compiles_says_it_once(
 ) -> None:
     monkeypatch.setattr(compilation, "_notice", compilation._Notice())
     monkeypatch.delenv("COVBANDIT_QUIET", raising=False)
-    monkeypatch.setattr(study_waiting, "Console", lambda **_: Console(stderr=True, force_terminal=terminal))
-    shown = study_waiting.waiting_for("asking") if what == "ask" else study_waiting.Waiting("telling")
+    monkeypatch.setattr(console, "Console", lambda **_: Console(stderr=True, force_terminal=terminal))
+    shown = console.waiting_for_learner("asking") if what == "ask" else console.Waiting("telling")
     with shown:
         assert (compilation.notice() is not None) == given
     assert (compilation.notice() is None) == given

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
-from covbandit.cli.study_play_commands import create
+from covbandit.cli.study.configure import create
 from covbandit.risk.matters import range_that_matters
 from covbandit.risk.moments import Moments
 from covbandit.service.server import response_models

@@ -1,16 +1,21 @@
-"""Tables on the terminal, in the columns that it has: words and numbers are never broken.
+"""The terminal: tables that fit its width, and what is shown while a command works for long.
 
-What does not fit as it stands is tried in this order: cells of words go over up to three lines; the longest columns of
-words move to lines of their own below each row; every row becomes a block with one line per column.
+Tables never break words or numbers. If a table is too wide, these ways are tried in order: cells of words take up to
+three lines; the longest columns of words move to lines of their own below each row; every row becomes a block with one
+line per column.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from contextlib import ExitStack
+from types import MappingProxyType, TracebackType
+from typing import Self
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from covbandit.core.tables import Table
@@ -18,6 +23,9 @@ from covbandit.core.tables import Table
 _GAP = 2  # blanks between columns
 _MOST_LINES = 3  # of a cell
 _INDENT = 4  # of what stands below its row
+WAITING_SHOWN_AFTER = 2.0
+"""Seconds after which a command shows that it is still at work."""
+
 _NO_STYLES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -27,11 +35,11 @@ def print_table(console: Console, table: Table, styles: Mapping[str, str] = _NO_
     Parameters
     ----------
     console : Console
-        Where to.
+        Where to print.
     table : Table
-        What.
+        What to print.
     styles : mapping
-        Of cells, by their text.
+        Styles of cells, by their text.
     """
     for line in wrapped_lines(table.title, console.width) if table.title else ():
         _print(console, line)
@@ -185,3 +193,71 @@ def labelled(label: str, text: str, room: int) -> list[str]:
 def _print(console: Console, line: str, style: str = "") -> None:
     # As Text, since names are the user's, and Rich reads what is in brackets as styles.
     console.print(Text(line.rstrip(), style=style), soft_wrap=True)
+
+
+class Waiting:
+    """A context manager that shows progress on a terminal once the work takes longer than two seconds.
+
+    Parameters
+    ----------
+    what : str
+        What is being done.
+    total : int, optional
+        How many steps it has; call the object with the number done.
+    compiles : bool
+        Whether `what` says that kernels may be compiled; then no other notice says so.
+    """
+
+    def __init__(self, what: str, total: int | None = None, compiles: bool = False) -> None:
+        self._compiles = compiles
+        self._console = Console(stderr=True)
+        parts = ("{task.completed:,.0f} of {task.total:,.0f}",) if total else ()
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            *(TextColumn(part) for part in parts),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+        )
+        self._task = self._progress.add_task(what, total=total)
+        self._lock = threading.Lock()
+        self._over = self._shown = False
+        self._stack = ExitStack()
+        self._timer = threading.Timer(WAITING_SHOWN_AFTER, self._begin)
+        self._timer.daemon = True
+
+    def __call__(self, done: int) -> None:
+        """Show how many steps are done."""
+        self._progress.update(self._task, completed=done)
+
+    def _begin(self) -> None:
+        with self._lock:
+            if not self._over:
+                self._progress.start()
+                self._shown = True
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            if self._compiles:
+                from covbandit.kernels.jit.compilation import without_notice
+
+                self._stack.enter_context(without_notice())
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        self._stack.close()
+        with self._lock:
+            self._over = True
+            if self._shown:
+                self._progress.stop()
+
+
+def waiting_for_learner(what: str) -> Waiting:
+    """Return a `Waiting` for work that compiles the learner the first time on a machine."""
+    return Waiting(f"{what}; the first time on a machine, the learner is compiled", compiles=True)

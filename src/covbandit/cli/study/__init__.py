@@ -1,4 +1,17 @@
-"""``covbandit study``: the group, and which command does what."""
+"""``covbandit study``: the group of commands.
+
+================  ====================================================================================
+file              what it holds
+================  ====================================================================================
+``rounds.py``     commands that play: ask, tell, amend, outside
+``inspect.py``    commands that look: list, show, rounds, explain, estimates, frontier, history, ...
+``configure.py``  commands that make and change studies: create, set, retire, restore, add, fork, ...
+``options.py``    arguments and options that several commands share
+``parse.py``      what the words on the command line mean
+``files.py``      files with many rounds
+``output.py``     answers: tables for people, JSON for programs
+================  ====================================================================================
+"""
 
 from __future__ import annotations
 
@@ -10,15 +23,13 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from covbandit.cli import study_change_commands as change
-from covbandit.cli import study_look_commands as look
-from covbandit.cli import study_play_commands as play
-from covbandit.cli.failures import EXIT_CODES, INTERRUPTED, interrupted, wants_json
+from covbandit.cli.errors import EXIT_CODES, INTERRUPTED, print_interrupted, wants_json
+from covbandit.cli.study import configure, inspect, rounds
 from covbandit.errors import AssumptionWarning, SetupWarning
 
 
 class _Group(TyperGroup):
-    """Commands that say it in a line when they are interrupted, or when a learner has doubts or remarks."""
+    """A group that prints a line when a command is interrupted, and a line for each warning of a learner."""
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
@@ -28,7 +39,7 @@ class _Group(TyperGroup):
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt:  # caught here, since typer ends on any of them without a word
-                interrupted(wants_json(sys.argv))
+                print_interrupted(wants_json(sys.argv))
                 raise typer.Exit(INTERRUPTED) from None
 
 
@@ -65,31 +76,31 @@ study = typer.Typer(
 
 _PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Play": {
-        "create": play.create,
-        "ask": play.ask,
-        "tell": play.tell,
-        "amend": play.amend,
-        "outside": play.outside,
+        "create": configure.create,
+        "ask": rounds.ask,
+        "tell": rounds.tell,
+        "amend": rounds.amend,
+        "outside": rounds.outside,
     },
     "Look": {
-        "list": look.list_,
-        "show": look.show,
-        "rounds": look.rounds,
-        "explain": look.explain,
-        "estimates": look.estimates,
-        "frontier": look.frontier,
-        "history": look.history,
-        "changes": look.changes,
-        "export": look.export,
+        "list": inspect.list_,
+        "show": inspect.show,
+        "rounds": inspect.rounds,
+        "explain": inspect.explain,
+        "estimates": inspect.estimates,
+        "frontier": inspect.frontier,
+        "history": inspect.history,
+        "changes": inspect.changes,
+        "export": inspect.export,
     },
     "Change": {
-        "set": change.set_,
-        "retire": change.retire,
-        "restore": change.restore,
-        "add": change.add,
-        "fork": change.fork,
+        "set": configure.set_,
+        "retire": configure.retire,
+        "restore": configure.restore,
+        "add": configure.add,
+        "fork": configure.fork,
     },
-    "Care": {"verify": look.verify, "upgrade": change.upgrade},
+    "Care": {"verify": inspect.verify, "upgrade": configure.upgrade},
 }
 
 _WITH_NUMBERS = ("tell", "amend", "outside")

@@ -1,4 +1,4 @@
-"""Options that study commands share."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -94,6 +94,7 @@ OUTCOME_JSON = Annotated[
 ROUND = Annotated[
     str | None, typer.Argument(metavar="ROUND", help="The round's number, as `ask` gave it.", show_default=False)
 ]
+OPTION = Annotated[str, typer.Argument(metavar="OPTION", help="The option's name.", show_default=False)]
 FILE = Annotated[
     Path | None,
     typer.Option("--file", metavar="FILE", help="Many at once: CSV or JSON as above.", show_default=False),

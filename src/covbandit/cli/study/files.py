@@ -1,24 +1,33 @@
-"""Many rounds in one file: outcomes to tell, and history."""
+"""Files with many rounds: outcomes to tell, logs of what was played, tables of returns."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from covbandit.cli.study_arguments import from_json
+from covbandit.cli.study.output import note
+from covbandit.cli.study.parse import from_json
 from covbandit.core.number_hints import way_out
 from covbandit.core.validation import known_name
+from covbandit.data import read_returns
 from covbandit.data.numbers import numbers_in
 from covbandit.data.sheet import Sheet, read_bytes, read_csv
 from covbandit.data.tabular import TEXT_FILES
 from covbandit.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from covbandit.studies import Study
+
 _MARKED = ("outcome", "weight", "played")  # columns that name an option in brackets
 
-# Columns of an exported file that say nothing here.
+# Columns of an exported file that are not read here.
 _BESIDE = frozenset(
     ("source", "status", "client", "asked_at", "expires", "told_at", "late", "amendments", "outstanding", "reward")
 )
@@ -58,11 +67,11 @@ class Entry:
 def read_entries(path: Path, options: Sequence[str], total: bool, history: bool) -> tuple[list[Entry], int]:
     """Return the rounds of a file, and the number of rows without any outcome, which are left out.
 
-    CSV has a row per round with columns ``round`` (or ``id``), ``outcome[OPTION]`` (plain option names do as well) or
-    one column ``outcome`` of totals, and ``played[OPTION]`` if something else was played than asked. History has
-    ``played[OPTION]`` or ``weight[OPTION]`` and, if it likes, ``key``. Files written by ``covbandit study export`` are
-    such files. JSON is a list of objects with ``id``, ``outcome`` and ``weights``, or with ``weights``, ``outcome`` and
-    ``key``; or an object with such a list as ``rounds``.
+    CSV has a row per round with columns ``round`` (or ``id``), ``outcome[OPTION]`` (or plain option names) or one
+    column ``outcome`` of totals, and ``played[OPTION]`` if something else was played than asked. History has
+    ``played[OPTION]`` or ``weight[OPTION]`` and, optionally, ``key``. Files written by ``covbandit study export`` can
+    be read too. JSON is a list of objects with ``id``, ``outcome`` and ``weights``, or with ``weights``, ``outcome``
+    and ``key``; or an object with such a list as ``rounds``.
     """
     name = path.name.lower()
     if name.endswith(".json"):
@@ -217,8 +226,51 @@ def _from_json(path: Path, options: Sequence[str], history: bool) -> list[Entry]
 
 
 def _spelled(values: Any, options: Sequence[str]) -> Any:
-    """Return values by option name with the names as the study spells them, where it knows them; others as they are."""
+    """Return values by option name, with known names as the study spells them and unknown names as they are."""
     if not isinstance(values, dict):
         return values
     spelled = {known_name(name, options) or name: value for name, value in values.items()}
     return spelled if len(spelled) == len(values) else values  # an option twice: the study says so
+
+
+def entries_of_returns(study: Study, file: Path, weights: dict[str, float], reading: dict[str, Any]) -> list[Entry]:
+    """Return a table of returns as rounds that were played with the same weights; `reading` is for `read_returns`."""
+    feedback = study.feedback
+    if study.outcome == "amount" and feedback != "total":
+        raise InvalidInput(
+            "a table of returns tells rewards per unit of weight, but this study is told amounts; give a file with "
+            "columns weight[OPTION] and outcome[OPTION] instead"
+        )
+    try:
+        returns = read_returns(file, options=study.options, **reading)
+    except InvalidInput as error:
+        refused = InvalidInput(_with_options(str(error)))
+        refused.hint = error.hint
+        raise refused from error
+    for remark in returns.notes:
+        note(f"note: {file.name}: {remark}")
+    held = [option for option in study.options if weights.get(option, 0.0) > 0]
+    entries = []
+    for label, row in zip(returns.index, returns.values.tolist(), strict=True):
+        rewards = dict(zip(study.options, row, strict=True))
+        outcome: Any = rewards
+        if feedback == "total":
+            outcome = sum(weights[option] * rewards[option] for option in held)
+        elif feedback == "chosen":
+            outcome = {option: rewards[option] for option in held}
+        entries.append(Entry(file.name, label, None, None, outcome, weights))
+    return entries
+
+
+def content_key(entry: Entry, seen: Counter[str]) -> str:
+    """Return a key for a round that has none: a hash of its content, and how often that stood in the file so far."""
+    content = json.dumps([entry.weights, entry.outcome], sort_keys=True)
+    found = hashlib.blake2b(content.encode(), digest_size=6).hexdigest()
+    seen[found] += 1
+    return f"{found}-{seen[found]}"
+
+
+def _with_options(message: str) -> str:
+    """Return a message of `read_returns` with the arguments that it names written as on the command line."""
+    message = message.replace("check=False", "--no-check")
+    return re.sub(r"\b(kind|unit|dates|decimal|worksheet)=(\"[^\"]*\"|'[^']*')", r"--\1 \2", message)

@@ -1,32 +1,194 @@
-"""Rounds, studies, forks and frontiers as people see them."""
+"""How study commands answer: rounds, studies and frontiers for people, one strict JSON document for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import json
+import math
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Self
 
+import typer
 from rich.console import Console
 
-from covbandit.cli.printing import wrapped
-from covbandit.cli.study_output import (
-    Written,
-    as_shown,
-    as_weight,
-    as_weights,
-    duration,
-    facts,
-    local,
-    say,
-    show,
-    to_minutes,
-)
-from covbandit.core.tables import with_error
-from covbandit.studies import Change, Fork, Frontier, Round, StudyEstimates, StudySummary
+from covbandit.cli.console import labelled, print_table, wrapped
+from covbandit.cli.study.options import DEFAULT_STORE, STORE_VARIABLE
+from covbandit.core.tables import Table, as_number, with_error
+from covbandit.errors import Conflict, NotFound
 
+if TYPE_CHECKING:
+    from covbandit.studies import Change, Fork, Frontier, Round, Study, StudyEstimates, StudySummary
+
+_WEIGHTS_IN_A_CELL = 4
+_DIGITS = 6  # with so many, amounts of money also keep their cents
 _TIMES = ("once", "twice")
 _SINGLE_COLUMNS = 6  # so many options have a column each
 _BEFORE_WEIGHTS = 50  # blanks and letters of a row of the frontier before its weights, at most
 _PAIRS = 20  # shown of more correlations than a screen is wide
+
+
+class Written(float):
+    """A cell of a table that is text already, and is aligned right as numbers are."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        """Keep the text."""
+        made = super().__new__(cls, 0.0)
+        made.text = text
+        return made
+
+
+class Figures(Table):
+    """A table for people, with a chosen number of significant digits."""
+
+    digits = _DIGITS
+
+    def cells(self) -> list[list[str]]:
+        """Return every value as it is printed."""
+        return [[as_shown(value, self.digits) for value in row] for row in self.rows]
+
+
+def as_shown(value: object, digits: int = _DIGITS) -> str:
+    """Return a value as people read it; None, which stands for unknown, as a dash.
+
+    Examples
+    --------
+    >>> as_shown(1234.5678), as_shown(0.1 + 0.2), as_shown(12_345_678.25), as_shown(None)
+    ('1,234.57', '0.3', '12,345,678.25', '-')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, Written):
+        return value.text
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return local(value)
+    if isinstance(value, float):
+        return as_number(value, digits, decimals=2 if digits >= _DIGITS else 0)
+    if isinstance(value, int | Decimal):
+        return f"{value:,}"
+    return str(value)
+
+
+def as_weight(weight: float | None) -> str:
+    """Return a weight with four decimals; only no weight at all is printed as 0.
+
+    Examples
+    --------
+    >>> as_weight(1 / 3), as_weight(0.0), as_weight(0.00002)
+    ('0.3333', '0', '2e-05')
+    """
+    if weight is None:
+        return "-"
+    return "0" if weight == 0 else f"{weight:.4f}" if weight >= 5e-5 else f"{weight:.1g}"
+
+
+def as_weights(weights: Mapping[str, float]) -> str:
+    """Return the largest weights in one cell."""
+    held = sorted(((name, w) for name, w in weights.items() if w > 0), key=lambda each: -each[1])
+    rest = len(held) - _WEIGHTS_IN_A_CELL
+    shown = ", ".join(f"{name} {as_weight(w)}" for name, w in held[:_WEIGHTS_IN_A_CELL])
+    return f"{shown}, {rest} more" if rest > 0 else shown
+
+
+def local(moment: datetime | None) -> str:
+    """Return a time on the user's clock, with its zone."""
+    return "-" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+
+
+def to_minutes(moment: datetime | None) -> str:
+    """Return a time on the user's clock, with its zone, for columns of a table."""
+    return "-" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M %Z")
+
+
+def duration(seconds: float | None) -> str:
+    """Return a lease in words.
+
+    Examples
+    --------
+    >>> duration(2_592_000), duration(5_400), duration(None)
+    ('30 days', '1.5 hours', 'for ever')
+    """
+    if seconds is None:
+        return "for ever"
+    for name, size in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
+        if seconds >= size or size == 1:
+            count = as_number(seconds / size, _DIGITS)
+            return f"{count} {name}" if count == "1" else f"{count} {name}s"
+    raise AssertionError
+
+
+def say(text: str = "", style: str = "") -> None:
+    """Print a line for people as it is, without styles or wrapping."""
+    Console().print(text, style=style or None, soft_wrap=True, highlight=False, markup=False)
+
+
+def note(text: str) -> None:
+    """Print a line beside the answer, on standard error."""
+    Console(stderr=True).print(text, soft_wrap=True, highlight=False, markup=False)
+
+
+def show(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "", digits: int = _DIGITS) -> None:
+    """Print a table for people, under its title."""
+    table = Figures(columns, rows, title)
+    table.digits = digits
+    print_table(Console(), table)
+
+
+def facts(rows: Sequence[tuple[str, object]]) -> None:
+    """Print names and values in two columns."""
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        for line in labelled(f"{name:<{width}}", as_shown(value), Console().width):
+            say(line)
+    say()
+
+
+def emit(value: Any) -> None:
+    """Print plain data as one strict JSON document, with all digits; a number that is not finite is null."""
+    typer.echo(json.dumps(_plain(value), allow_nan=False, indent=2))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, Decimal):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def command(verb: str, *arguments: str, store: str) -> str:
+    """Return a command that the user may copy; `store` is its address without a password."""
+    from covbandit.studies.store import as_url
+
+    here = as_url(os.environ.get(STORE_VARIABLE) or DEFAULT_STORE).render_as_string(hide_password=True)
+    words = ["covbandit", "study", verb, *map(shlex.quote, arguments)]
+    same = as_url(store).render_as_string(hide_password=True) == here
+    return " ".join(words if same else [*words, "--store", shlex.quote(store)])
+
+
+@contextmanager
+def pointing_to_what_is_there(study: Study, round_id: int) -> Iterator[None]:
+    """Add a hint where to look if a round is not there, or was told otherwise."""
+    try:
+        yield
+    except Conflict as error:
+        error.hint = f"what was told: {command('show', study.name, str(round_id), store=study.store.url)}"
+        raise
+    except NotFound as error:
+        error.hint = f"what rounds there are: {command('rounds', study.name, store=study.store.url)}"
+        raise
+
+
+# Rounds, studies and what they learned --------------------------------------------------------------------------------
 
 
 def print_round(round_: Round, amounts: Mapping[str, object] | None = None) -> None:
@@ -49,7 +211,7 @@ def print_round(round_: Round, amounts: Mapping[str, object] | None = None) -> N
 
 
 def headline(round_: Round) -> list[str]:
-    """Return what a round is and how it stands, in words."""
+    """Return what a round is and its status, in words."""
     status = {
         "open": "open" + ("" if round_.expires is None else f" until {local(round_.expires)}"),
         "expired": f"its lease ended {local(round_.expires)}; it may still be told",
@@ -65,7 +227,7 @@ def headline(round_: Round) -> list[str]:
 
 
 def remarks(round_: Round) -> list[str]:
-    """Return what is special about a round."""
+    """Return in words whether a round was told late or amended."""
     found = ["late"] if round_.late else []
     if round_.amendments:
         n = round_.amendments
@@ -74,7 +236,7 @@ def remarks(round_: Round) -> list[str]:
 
 
 def print_rounds(rounds: Sequence[Round], title: str) -> None:
-    """Print rounds, one a row, with columns that nobody used left out."""
+    """Print rounds, one per row, without columns that are empty."""
     columns: dict[str, list[Any]] = {
         "round": [each.id for each in rounds],
         "status": [", ".join([_status(each), *remarks(each)]) for each in rounds],
@@ -95,7 +257,7 @@ def _status(round_: Round) -> str:
 
 
 def print_studies(found: Sequence[StudySummary], store: str) -> None:
-    """Print studies, one a row."""
+    """Print studies, one per row."""
     columns: dict[str, list[Any]] = {
         "study": [each.name for each in found],
         "options": [len(each.options) for each in found],
@@ -165,7 +327,7 @@ def in_words(change: Change) -> str:
 
 
 def print_fork(fork: Fork, now: Mapping[str, float], study: str) -> None:
-    """Print what another learner advises beside what the study does, and what that does not say."""
+    """Print what another learner proposes beside what the study proposes, and what that comparison does not say."""
     say(fork.note, style="bold yellow")
     say()
     rows = [[name, Written(as_weight(now.get(name))), Written(as_weight(w))] for name, w in fork.weights.items()]

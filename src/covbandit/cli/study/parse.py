@@ -1,4 +1,4 @@
-"""From words on the command line to what a study takes."""
+"""What the words on the command line mean: numbers, outcomes, weights, leases, learners."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from covbandit.core import validation
 from covbandit.core.number_hints import way_out
 from covbandit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from covbandit.studies import Study
 
 _SHARES = ("weight", "cap")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def as_number(text: str, what: str, share: bool = False) -> float:
-    """Return a number as people write it; whether it may be used is for the study to say.
+    """Return a number as people write it; the study decides whether it may be used.
 
-    Where it may mean two numbers it is refused, and both are named. With `share` it is a share of one.
+    Text that may mean two numbers is refused, and the message names both. With `share`, the number is a share of one.
     """
     try:
         if "_" in text:
@@ -99,7 +102,7 @@ def as_outcome(texts: Sequence[str], text_of_json: str | None, options: Sequence
 
 
 def as_played(texts: Sequence[str] | None, options: Sequence[str]) -> dict[str, float] | None:
-    """Return weights by option name, None if none are given."""
+    """Return weights by option name; None if none are given."""
     return as_pairs(texts, "weight", options) if texts else None
 
 
@@ -123,7 +126,7 @@ def from_json(text: str, what: str) -> Any:
         raise InvalidInput(f"{what} is not JSON: {error}; got {text[:60]!r}") from None
     except InvalidInput:
         raise
-    except ValueError:  # which Python raises before it spends long on so many digits
+    except ValueError:  # Python refuses to convert very many digits
         raise InvalidInput(f"{what}: a number has too many digits to be read; write it with less") from None
     except MemoryError:
         raise InvalidInput(f"{what} does not fit into the memory of this machine") from None
@@ -168,6 +171,11 @@ def as_exact(text: str, name: str) -> Decimal:
         raise InvalidInput(f"{name} must be a number, got {text!r}{way_out(text)}") from None
 
 
+def all_options(study: Study) -> tuple[str, ...]:
+    """Return the names of the options in use and of the retired ones."""
+    return (*study.options, *study.retired)
+
+
 def as_options(each: Sequence[str] | None, joined: str | None) -> list[str]:
     """Return option names from ``--option``, repeated, and ``--options A,B,C``."""
     names = [*(each or ()), *(part.strip() for part in (joined.split(",") if joined is not None else ()))]
@@ -178,6 +186,7 @@ def as_options(each: Sequence[str] | None, joined: str | None) -> list[str]:
 
 def as_learner(
     options: Sequence[str],
+    *,
     feedback: str | None,
     learner: str | None,
     risk_aversion: str | None,
