@@ -20,7 +20,7 @@ from sqlalchemy import insert, update
 
 import covbandit as cb
 from commands import COMMAND
-from covbandit.service.app import create_app
+from covbandit.service.server.app import create_app
 from covbandit.studies import Store, Study, schema
 from covbandit.studies.rows import RoundRow
 from covbandit.studies.schema import metadata
@@ -31,9 +31,9 @@ LEARNER = {"class": "MCEmpirical", "risk_aversion": 2.0}
 
 # For `Process(preparing=...)`: what has begun gets little time to finish once the service is to stop.
 HURRIED = """
-from covbandit.service import lifecycle, server
-lifecycle.FINISH_SECONDS = server.FINISH_SECONDS = 0.5
-server.ANSWER_SECONDS = 3.0
+from covbandit.service.server import process, runtime
+runtime.FINISH_SECONDS = process.FINISH_SECONDS = 0.5
+process.ANSWER_SECONDS = 3.0
 """
 
 

@@ -236,7 +236,7 @@ def test_a_helper_that_is_edited_after_it_was_loaded_is_not_kept_as_the_new_one(
 
 HASHES = """
 import json
-from covbandit.cli.warmup import _import_rooms
+from covbandit.cli.workers import _import_rooms
 from covbandit.kernels.jit import compilation
 _import_rooms()
 print(json.dumps({compilation._name(each): compilation._hash(each) for each in compilation._kernels}))

@@ -40,8 +40,8 @@ def _refused_in_little_memory(code: str, folder: Path) -> str:
         import resource, sys
         import numpy, covbandit as cb
         from covbandit.errors import CovbanditError
-        import pyarrow, pyarrow.parquet, openpyxl, covbandit.specifications, covbandit.cli.study_files
-        from covbandit.cli.study_files import read_entries
+        import pyarrow, pyarrow.parquet, openpyxl, covbandit.specifications, covbandit.cli.study.files
+        from covbandit.cli.study.files import read_entries
         from pathlib import Path
         with open("/proc/self/statm") as file:
             taken = int(file.read().split()[0]) * resource.getpagesize()

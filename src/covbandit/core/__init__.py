@@ -14,5 +14,6 @@ file                 what it holds
 ``csv_cells.py``     text in CSV cells that no spreadsheet runs as a formula
 ``fingerprints.py``  hashes of the source code that a result or a compiled kernel depends on
 ``processes.py``     helper processes that end with the process that started them
+``error_table.py``   exit code and HTTP status of every class of errors
 ===================  =======================================================================
 """
