@@ -13,6 +13,7 @@ import pytest
 from numba.core.errors import TypingError
 
 import covbandit as cb
+from covbandit.kernels.jit import compilation
 from covbandit.kernels.jit.compilation import kernel, ready
 from covbandit.learners.protocol.state import (
     UPDATE,
@@ -163,6 +164,24 @@ def test_a_name_that_is_not_declared_is_an_error() -> None:
         ready(assigned)
     with pytest.raises(AttributeError, match="maen"):
         make().maen  # noqa: B018
+
+
+def test_a_changed_declaration_changes_the_compiled_code() -> None:
+    """Else a kernel in the cache would read what stood in a place before."""
+
+    def declared(*names: str) -> Any:
+        return type("Declared", (LearnerState,), {name: row(name) for name in names})
+
+    def version(declaration: Any) -> str:
+        @kernel(UPDATE)
+        def write(state: Any) -> None:
+            s = declaration(state)
+            s.mean[0] = 1.0
+
+        return compilation._hash(write)
+
+    assert version(declared("mean", "scale")) == version(declared("mean", "scale"))
+    assert version(declared("mean", "scale")) != version(declared("scale", "mean"))
 
 
 def test_two_fields_of_any_length_do_not_fit() -> None:

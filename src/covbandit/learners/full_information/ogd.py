@@ -221,7 +221,7 @@ class OGD(FullInformationLearner):
     def _absorb_partly(self, weights: F64, rewards: F64) -> None:
         known = ~np.isnan(rewards)
         before = self._view.mean.copy(), self.counts > 0
-        if self.statistics:
+        if self._keeps_pairs:
             before = missing_rewards.means(self.statistics), self.counts > 0
         super()._absorb_partly(weights, rewards)
         members = self._members()

@@ -287,7 +287,7 @@ class ShrunkEmpirical(FullInformationLearner):
 
     def _on_retirement(self) -> None:
         # Shrinkage targets average over the options in use only, so switch to pairwise statistics.
-        if not self.statistics and self._view.n_in_use < self.n_options:
+        if not self._keeps_pairs and self._view.n_in_use < self.n_options:
             self._switch_to_pairwise()
         super()._on_retirement()
 
