@@ -3,7 +3,7 @@
 ======================  =================================================================
 file                    what it holds
 ======================  =================================================================
-``base.py``             `Learner`: ask, tell, save, merge, retire; checks of what is told
+``base.py``             `Learner`: ask, tell, save, merge, retire
 ``state.py``            the arrays that kernels read and write, and their declaration
 ``retired_options.py``  weights that keep to the options in use
 ``observations.py``     checks of what is told
