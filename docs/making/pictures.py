@@ -289,7 +289,8 @@ def house() -> Figure:
             corners = (x, x + wide, x + wide, x), (y, y, y + tall, y + tall)
             ax.fill(*corners, facecolor=colour, alpha=0.14, linewidth=0)
             ax.fill(*corners, fill=False, edgecolor=colour, linewidth=1)
-            ax.text(x + wide / 2, y + 0.5, name, ha="center", va="center", fontsize=9.5)
+            size = 9.5 if len(name) < 24 or wide > 2 else 8.5
+            ax.text(x + wide / 2, y + 0.5, name, ha="center", va="center", fontsize=size)
             ax.text(x + wide / 2, y + 0.22, holds, ha="center", va="center", fontsize=8)
             if j and not independent:
                 ax.annotate("", (x, y + tall / 2), (x - across, y + tall / 2), arrowprops=_IMPORTS)
