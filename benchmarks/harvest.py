@@ -11,7 +11,7 @@ import numpy as np
 import covbandit as cb
 from covbandit.core.typing import F64
 from covbandit.environments import Gaussian
-from covbandit.kernels.jit.compilation import callback, ready
+from covbandit.kernels.jit.compilation import callback, compiled
 from covbandit.learners.protocol.state import State
 from covbandit.simulation.driver import FEEDBACK_CODES, Record, play
 from covbandit.simulation.engine import fresh_player
@@ -49,7 +49,7 @@ class Run:
         decide, absorb = callback(kind._decide_kernel), callback(kind._absorb_kernel)
         while rounds > 0:
             rewards = np.ascontiguousarray(self._sampler.draw(min(rounds, self._chunk)))
-            ready(play)(
+            compiled(play)(
                 decide,
                 absorb,
                 self.learner._state,

@@ -53,7 +53,7 @@ class Mine(cb.Learner):
     _absorb_kernel = absorb
 """
 HELPER = """
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 
 
 @kernel()
@@ -66,7 +66,7 @@ def tilt_apart(i):
     return 1.0 + RATE * i
 
 
-call_tilt = separate(tilt_apart)
+call_tilt = out_of_line(tilt_apart)
 """.replace("RATE", "{rate}")
 FACTORY = """
 from covbandit.kernels.jit.compilation import kernel

@@ -14,7 +14,7 @@ from numba.core.errors import TypingError
 
 import covbandit as cb
 from covbandit.kernels.jit import compilation
-from covbandit.kernels.jit.compilation import kernel, ready
+from covbandit.kernels.jit.compilation import compiled, kernel
 from covbandit.learners.protocol.state import (
     UPDATE,
     LearnerState,
@@ -98,7 +98,7 @@ def fill(state: Any) -> None:
 def test_kernels_and_python_see_the_same_and_no_two_fields_overlap(kind: type[Everything], d: int) -> None:
     """A derived class changes no place, so kernels of its base work on it as well."""
     s = make(kind, d)
-    ready(fill)(s.arrays)
+    compiled(fill)(s.arrays)
     square = np.arange(d * d).reshape(d, d)
     assert (s.ready, s.turns, s.told, s.rho, s.scale) == (1.5, 7, 4, 0.5, 2.0)
     assert s.mean.tolist() == [10.0 + i for i in range(d)]
@@ -159,9 +159,9 @@ def test_a_name_that_is_not_declared_is_an_error() -> None:
         s.raedy = 1.0  # type: ignore[attr-defined]
 
     with pytest.raises(TypingError, match="maen"):
-        ready(wrong)
+        compiled(wrong)
     with pytest.raises(TypingError, match="raedy"):
-        ready(assigned)
+        compiled(assigned)
     with pytest.raises(AttributeError, match="maen"):
         make().maen  # noqa: B018
 

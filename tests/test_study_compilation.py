@@ -125,13 +125,13 @@ def test_others_write_while_the_first_ask_of_a_machine_compiles(tmp_path: Path) 
 
 def test_a_kernel_that_is_needed_unforeseen_undoes_the_transaction_and_is_compiled_outside() -> None:
     """What a learner of the user's own calls besides its two kernels cannot be known ahead."""
-    compiled = compilation.ready(_small)
+    compiled = compilation.compiled(_small)
     with compilation.nothing_compiles():
-        assert compilation.ready(_small) is compiled  # what is ready may be used
+        assert compilation.compiled(_small) is compiled  # what is ready may be used
         with pytest.raises(compilation.CompilationNeeded) as needed:
-            compilation.ready(_other)
+            compilation.compiled(_other)
     assert needed.value.kernel is _other
-    assert compilation.ready(_other)(2) == 3  # type: ignore[call-arg]
+    assert compilation.compiled(_other)(2) == 3  # type: ignore[call-arg]
 
 
 @compilation.kernel("int64(int64)", on_demand=True)  # not compiled by whatever compiles ahead

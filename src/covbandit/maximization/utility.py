@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.kernels.jit.compilation import ready, uncompiled
+from covbandit.kernels.jit.compilation import compiled, uncompiled
 from covbandit.kernels.qp.semicontinuous import SEMICONTINUOUS_ROWS, maximize_semicontinuous
 from covbandit.kernels.qp.simplex import iteration_limit, maximize_on_simplex
 from covbandit.maximization import optimistic
@@ -141,7 +141,7 @@ def solve(
     iterations = 0
     for limit in limits:
         if limit > 0:
-            iterations = ready(maximize_on_simplex)(
+            iterations = compiled(maximize_on_simplex)(
                 theta, sigma, 2 * rho, np.ones(d) if caps is None else caps, start, weights, *work, limit
             )
             if iterations >= 0:
@@ -169,7 +169,7 @@ def _solve_semicontinuous(
     # A constant added to all means is added to every utility: it must not loosen what may be forgone.
     centred = theta - theta[0]
     spread = max(float(np.abs(centred).max()), rho * float(sigma.diagonal().max()))
-    nodes = ready(maximize_semicontinuous)(
+    nodes = compiled(maximize_semicontinuous)(
         centred,
         sigma,
         2 * rho,

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 
 from covbandit.core.typing import F64, I64
-from covbandit.kernels.jit.compilation import UNROLLED, kernel, ready, separate, without_notice
+from covbandit.kernels.jit.compilation import UNROLLED, compiled, kernel, out_of_line, without_notice
 from covbandit.learners.protocol.retired_options import call_confine_in_place
 from covbandit.learners.protocol.state import ABSORB, DECIDE, STATE_TYPE, LearnerState, State
 from covbandit.simulation.regret import TRUTH_TYPE, Truth, regret_of
@@ -145,7 +145,7 @@ def confined(decide: Decide) -> Decide:
     It stands between the driver and the user's kernel, so that ours do not pay for it: the same call in the driver's
     own loop made a whole step of MC-Empirical a third slower. It takes a moment to compile in each process.
     """
-    call_decide = separate(decide)
+    call_decide = out_of_line(decide)
 
     @kernel(DECIDE, on_demand=True)
     def decide_in_use(state: State, t: int, w: F64) -> None:
@@ -154,4 +154,4 @@ def confined(decide: Decide) -> Decide:
         call_confine_in_place(w, s.cap, s.start_weights)
 
     with without_notice():
-        return ready(decide_in_use)
+        return compiled(decide_in_use)

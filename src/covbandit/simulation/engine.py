@@ -11,7 +11,7 @@ from covbandit.core.validation import LARGEST
 from covbandit.environments import Environment
 from covbandit.environments.base import Sampler
 from covbandit.errors import InvalidInput
-from covbandit.kernels.jit.compilation import callback, ready
+from covbandit.kernels.jit.compilation import callback, compiled
 from covbandit.learners import Learner
 from covbandit.simulation.driver import FEEDBACK_CODES, Record, confined, play
 from covbandit.simulation.plan import Plan
@@ -116,7 +116,7 @@ def fresh_player(learner: Learner, seed: int, replication: int, position: int) -
 
 def _play_compiled(player: Learner, rewards: F64, truth: Truth, record: Record, stop: I64) -> int:
     decide = player._kernel("_decide_kernel")
-    return ready(play)(
+    return compiled(play)(
         callback(confined(decide) if player._confined else decide),
         callback(player._kernel("_absorb_kernel")),
         player._state,

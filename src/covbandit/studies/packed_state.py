@@ -30,7 +30,7 @@ from covbandit.core.archives import UNREADABLE
 from covbandit.core.size_limits import MOST_ROUNDS, as_limited
 from covbandit.errors import StateFileError
 from covbandit.learners import Learner
-from covbandit.learners.protocol.serialization import lively, plain, restore_snapshot
+from covbandit.learners.protocol.serialization import from_plain, restore_snapshot, to_plain
 
 _MAGIC = b"CBS1"
 _LENGTH = struct.Struct("<I")
@@ -49,7 +49,7 @@ def pack(learner: Learner) -> bytes:
         {
             "told": told,
             "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
-            "statistics": plain(statistics),
+            "statistics": to_plain(statistics),
         },
         separators=(",", ":"),
     ).encode()
@@ -93,7 +93,7 @@ def read(state: bytes) -> tuple[int, dict[str, Any], dict[str, Any]]:
             size = prod(as_limited(each, "shape", 0, len(body)) for each in shape)
             arrays[name] = np.frombuffer(body, "<f8", size, at).astype(np.float64).reshape(shape)
             at += 8 * size
-        return as_limited(header["told"], "rounds told", 0, MOST_ROUNDS), arrays, lively(header["statistics"])
+        return as_limited(header["told"], "rounds told", 0, MOST_ROUNDS), arrays, from_plain(header["statistics"])
     except UNREADABLE as error:
         raise StateFileError(f"the stored statistics are damaged: {str(error)[:200]}") from None
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from covbandit.core.typing import F64
 from covbandit.errors import StateFileError
 from covbandit.learners import Learner
-from covbandit.learners.protocol.serialization import plain
+from covbandit.learners.protocol.serialization import to_plain
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.database_errors import of_another_moment
 from covbandit.studies.packed_state import read, versions
@@ -114,7 +114,7 @@ def _difference(state: bytes, learner: Learner) -> tuple[float, bool]:
         raise StateFileError(f"the stored state has taken in {told} rounds, the log has {mine_told}")
     if {name: a.shape for name, a in arrays.items()} != {name: a.shape for name, a in mine.items()}:
         raise StateFileError("the stored state has other statistics than this version of the learner")
-    worst, exact = _apart(plain(statistics), plain(mine_statistics))
+    worst, exact = _apart(to_plain(statistics), to_plain(mine_statistics))
     for name, array in arrays.items():
         exact &= array.tobytes() == mine[name].tobytes()
         size = float(np.abs(mine[name]).max(initial=0.0))

@@ -16,7 +16,7 @@ from covbandit.allocation import Allocator, ByName
 from covbandit.core import validation
 from covbandit.core.tables import Table
 from covbandit.errors import InvalidInput, NotFound
-from covbandit.kernels.jit.compilation import CompilationNeeded, ready
+from covbandit.kernels.jit.compilation import CompilationNeeded, compiled
 from covbandit.learners import Explanation, Learner
 from covbandit.studies import export as files
 from covbandit.studies.configuration import Configuration, as_name
@@ -549,7 +549,7 @@ class Study:
                     write_fork(connection, name, made, row)
                 return made.as_study(name)
             except CompilationNeeded as needed:  # not while others wait for the store
-                ready(needed.kernel)
+                compiled(needed.kernel)
 
     def _compile(self) -> None:
         """Compile, or load, the learner's kernels now; else the first ask does."""

@@ -23,7 +23,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection
 
 from covbandit.errors import NotFound, StateFileError, StoreUnavailable
-from covbandit.kernels.jit.compilation import CompilationNeeded, nothing_compiles, ready
+from covbandit.kernels.jit.compilation import CompilationNeeded, compiled, nothing_compiles
 from covbandit.learners import Learner
 from covbandit.studies.batch import Batch
 from covbandit.studies.configuration import Configuration
@@ -129,7 +129,7 @@ class StudyTransactions:
         learner = self._learner
         if self._compiled is not learner:
             for kernel in learner._kernels():
-                ready(kernel)
+                compiled(kernel)
             self._compiled = learner
 
     @contextmanager
@@ -214,6 +214,6 @@ def compiled_before(write: Callable[Concatenate[S, P], T]) -> Callable[Concatena
             try:
                 return write(self, *args, **kwargs)
             except CompilationNeeded as needed:
-                ready(needed.kernel)
+                compiled(needed.kernel)
 
     return call

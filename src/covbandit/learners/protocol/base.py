@@ -16,7 +16,7 @@ from covbandit.core import validation
 from covbandit.core.fingerprints import remember
 from covbandit.core.typing import F64
 from covbandit.errors import AssumptionWarning, InvalidInput, Unsupported
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.learners.protocol import serialization
 from covbandit.learners.protocol.explanation import Estimates, Explanation, explain
 from covbandit.learners.protocol.observations import check_observation, check_partial, check_rounds
@@ -413,7 +413,7 @@ class Learner(ABC):
         """
         if type(other) is not type(self):
             raise InvalidInput(f"cannot merge {type(other).__name__} into {type(self).__name__}")
-        mine, theirs = serialization.plain(self.config()), serialization.plain(other.config())
+        mine, theirs = serialization.to_plain(self.config()), serialization.to_plain(other.config())
         for name in mine:
             if mine[name] != theirs[name]:
                 raise InvalidInput(f"cannot merge: {name} is {mine[name]!r} here and {theirs[name]!r} there")
@@ -498,9 +498,9 @@ class Learner(ABC):
 
     def _decide_into(self, t: int, weights: F64) -> None:
         if self._decide_kernel is not None:
-            ready(self._kernel("_decide_kernel"))(self._state, t, weights)
+            compiled(self._kernel("_decide_kernel"))(self._state, t, weights)
             if self._confined:
-                ready(confine_in_place)(weights, self._view.cap, self._view.start_weights)
+                compiled(confine_in_place)(weights, self._view.cap, self._view.start_weights)
                 validation.as_weights(weights, self.n_options, self.options, "decided weight")
             return
         answer = validation.as_weights(self._decide(t), self.n_options, self.options, "decided weight")
@@ -541,7 +541,7 @@ class Learner(ABC):
         elif missing or self._keeps_pairs:
             self._absorb_partly(weights, observation)
         else:
-            ready(self._kernel("_absorb_kernel"))(self._state, weights, observation)
+            compiled(self._kernel("_absorb_kernel"))(self._state, weights, observation)
         self._view.last_weights = weights
         self._view.told += 1
 
