@@ -12,8 +12,7 @@ import covbandit as cb
 from covbandit.core.typing import F64
 from covbandit.environments import Gaussian
 from covbandit.kernels.jit.compilation import callback, ready
-from covbandit.learners.protocol.state import LAST, State
-from covbandit.learners.semi_bandit.statistics import BONUS, MEAN, PENALTY
+from covbandit.learners.protocol.state import State
 from covbandit.simulation.driver import FEEDBACK_CODES, Record, play
 from covbandit.simulation.engine import fresh_player
 from covbandit.simulation.regret import Truth
@@ -135,15 +134,15 @@ def harvest(problem: cb.Problem, rounds: Sequence[int]) -> Iterator[Instance]:
         for t in rounds:
             run.advance(t - 1 - run.learner.rounds_told)
             run.learner.ask()
-            now = run.learner._state
-            state = State(now.i.copy(), now.v.copy(), now.m.copy(), now.p.copy())
+            state = State(*(array.copy() for array in run.learner._state))
+            s = run.learner._state_class(state)
             yield Instance(
                 origin=f"{type(learner).__name__}, {problem.name}, rho {problem.risk_aversion:g}",
-                mean=state.v[MEAN].copy(),
-                bonus=state.m[BONUS].copy(),
-                penalty=state.m[PENALTY].copy(),
+                mean=s.mean.copy(),
+                bonus=s.bonus.copy(),
+                penalty=s.penalty.copy(),
                 min_weight=problem.min_weight,
-                start=state.v[LAST].copy(),
+                start=s.last_weights.copy(),
                 t=t,
                 learner=type(learner),
                 state=state,

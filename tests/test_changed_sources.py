@@ -29,7 +29,7 @@ from covbandit.simulation.campaign import Task, run_tasks
 LEARNER = """
 import covbandit as cb
 from covbandit.kernels.jit.compilation import kernel
-from covbandit.learners.protocol.state import ABSORB, DECIDE, Layout
+from covbandit.learners.protocol.state import ABSORB, DECIDE
 {imports}
 
 @kernel(DECIDE)
@@ -49,7 +49,6 @@ def absorb(s, w, y):
 
 class Mine(cb.Learner):
     feedback = "all"
-    _layout = Layout()
     _decide_kernel = decide
     _absorb_kernel = absorb
 """
@@ -285,7 +284,7 @@ def test_one_changed_learner_leaves_the_kernels_of_others(tmp_path: Path) -> Non
     path.write_text(path.read_text(encoding="utf-8").removesuffix("# edited\n"), encoding="utf-8")
     assert "covbandit.simulation.driver.play" in before
     assert changed("learners/semi_bandit/pair_ucb.py") == {
-        f"learners.semi_bandit.pair_ucb.{name}" for name in ("_decide", "_absorb", "_settle")
+        f"learners.semi_bandit.pair_ucb.{name}" for name in ("_decide", "_absorb", "_finish_start_up")
     }
     assert changed("learners/protocol/base.py") == set()
     assert changed("simulation/driver.py") == {"simulation.driver.play"}

@@ -17,7 +17,6 @@ from sqlalchemy import text
 
 import covbandit as cb
 from covbandit.errors import CovbanditError, NotFound, StateFileError, StoreSchemaError, StoreUnavailable
-from covbandit.learners.full_information.decision import SCATTER
 from covbandit.studies import Store, Study, ledger, list_studies
 from covbandit.studies.migrations import migrate
 from covbandit.studies.schema import SCHEMA
@@ -419,7 +418,7 @@ def test_how_far_the_stored_statistics_may_be_from_the_log(
     """By nothing if the same versions computed both, else by 1e-9 of the largest entry of an array."""
     study = played_study(tmp_path / "s.db", rounds=12)
     learner = study.learner
-    scatter = learner._state.m[SCATTER]
+    scatter = learner._view.scatter
     scatter[0, 1] += apart * np.abs(scatter).max()
     versions = [ledger.versions() | ({} if same_versions else {"numpy": "0.1"})]
     with study.store.write() as connection:

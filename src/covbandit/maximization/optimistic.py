@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import ready, uncompiled
 from covbandit.kernels.optimistic.node import BOUND_ROWS, BOUND_SLABS
 from covbandit.kernels.optimistic.proof import (
     BEST,
@@ -162,7 +162,7 @@ def _branch_and_bound(
     elif _is_semidefinite(A, slack):  # up to rounding: it is lifted by as much, to be safe
         tau, A = 0.0, A + slack * np.diag(A.diagonal())
     # Where there is no root, no edge is ever cut, so there are no vertices to keep.
-    m = largest_support.py_func(least, d) if A.any() else 1  # type: ignore[attr-defined]
+    m = uncompiled(largest_support)(least, d) if A.any() else 1
     chunk = max(int(_CHUNK / max(d / 10, 1.0) ** 3), 10)
     numbers = np.zeros(N_NUMBERS)
     numbers[BEST] = weights @ theta + np.sqrt(max(float(weights @ A @ weights), 0.0)) - weights @ C @ weights

@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import ready, uncompiled
 from covbandit.kernels.qp.semicontinuous import SEMICONTINUOUS_ROWS, maximize_semicontinuous
 from covbandit.kernels.qp.simplex import iteration_limit, maximize_on_simplex
 from covbandit.maximization import optimistic
@@ -129,7 +129,7 @@ def solve(
         return _solve_semicontinuous(theta, sigma, rho, least, start, tolerance, indefinite)
     weights = np.empty(d)
     work = np.empty((d, d)), np.empty((4, d)), np.empty(2 * d, dtype=np.int64)
-    limits = [iteration_limit.py_func(d)]  # type: ignore[attr-defined]
+    limits = [uncompiled(iteration_limit)(d)]
     curved = 2 * rho * float(sigma.diagonal().max()) > 1e-10 * float(np.ptp(theta))
     if d >= _DENSE_START_FROM and curved and caps is None:
         # One option at a time is slow if hundreds belong in: unless few do, LAPACK first finds nearly all of them.

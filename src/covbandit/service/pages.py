@@ -9,6 +9,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "dashboard"
 
+_FOR_DEVELOPERS = (".md", ".py", ".ts")  # files of these kinds are not served
+
 # Said here, since what a machine has registered for a suffix differs.
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -47,7 +49,7 @@ def read_pages(folder: Path = FOLDER) -> dict[str, Page]:
     """Return the dashboard's files by address; the page itself is at ``/``."""
     pages = {}
     for file in sorted(folder.rglob("*")):
-        if not file.is_file() or file.suffix == ".py" or "__pycache__" in file.parts:
+        if not file.is_file() or file.suffix in _FOR_DEVELOPERS or "__pycache__" in file.parts:
             continue
         content = file.read_bytes()
         kind = _TYPES.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"

@@ -12,18 +12,7 @@ from numba import types
 from covbandit.core.typing import F64, I64
 from covbandit.kernels.jit.compilation import UNROLLED, kernel, ready, separate, without_notice
 from covbandit.learners.protocol.retired_options import call_confine_in_place
-from covbandit.learners.protocol.state import (
-    ABSORB,
-    CAP,
-    DECIDE,
-    HOLD,
-    HOLD_ROUNDS,
-    LAST,
-    START,
-    STATE_TYPE,
-    TOLD,
-    State,
-)
+from covbandit.learners.protocol.state import ABSORB, DECIDE, STATE_TYPE, LearnerState, State
 from covbandit.simulation.regret import TRUTH_TYPE, Truth, regret_of
 
 ALL = 0
@@ -75,7 +64,7 @@ _SIGNATURE = types.int64(
 def play(
     decide: Callable[[State, int, F64], None],
     absorb: Callable[[State, F64, F64], None],
-    s: State,
+    state: State,
     feedback: int,
     rewards: F64,
     truth: Truth,
@@ -93,6 +82,7 @@ def play(
     stop          one number, raised to 1 by another thread
     ============  ========================================================================
     """
+    s = LearnerState(state)
     n, d = rewards.shape
     w = work[0]
     y = work[1]
@@ -100,8 +90,8 @@ def play(
     slope = work[3]
     checkpoints = record.checkpoints
     total = record.regret_so_far[0]
-    t = s.i[TOLD]
-    held = s.i[HOLD_ROUNDS]
+    t = s.told
+    held = s.hold_rounds
     at = 0
     while at < checkpoints.size and checkpoints[at] <= t:
         at += 1
@@ -113,28 +103,28 @@ def play(
         t += 1
         if t <= held:
             for i in range(d):
-                w[i] = s.v[HOLD, i]
+                w[i] = s.held_weights[i]
         else:
-            decide(s, t, w)
+            decide(state, t, w)
         if d == UNROLLED:
             total += regret_of(w, truth, away, slope, UNROLLED)
         else:
             total += regret_of(w, truth, away, slope, d)
         if feedback == ALL:
-            absorb(s, w, rewards[k])
+            absorb(state, w, rewards[k])
         elif feedback == CHOSEN:
             for i in range(d):
                 y[i] = rewards[k, i] if w[i] > 0.0 else np.nan
-            absorb(s, w, y)
+            absorb(state, w, y)
         else:
             earned = 0.0
             for i in range(d):
                 earned += w[i] * rewards[k, i]
             y[0] = earned
-            absorb(s, w, y[:1])
+            absorb(state, w, y[:1])
         for i in range(d):
-            s.v[LAST, i] = w[i]
-        s.i[TOLD] = t
+            s.last_weights[i] = w[i]
+        s.told = t
         if t == following:
             record.regret[at] = total
             for i in range(d):
@@ -158,9 +148,10 @@ def confined(decide: Decide) -> Decide:
     call_decide = separate(decide)
 
     @kernel(DECIDE, on_demand=True)
-    def decide_in_use(s: State, t: int, w: F64) -> None:
-        call_decide(s, t, w)
-        call_confine_in_place(w, s.v[CAP], s.v[START])
+    def decide_in_use(state: State, t: int, w: F64) -> None:
+        call_decide(state, t, w)
+        s = LearnerState(state)
+        call_confine_in_place(w, s.cap, s.start_weights)
 
     with without_notice():
         return ready(decide_in_use)

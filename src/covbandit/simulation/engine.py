@@ -13,7 +13,6 @@ from covbandit.environments.base import Sampler
 from covbandit.errors import InvalidInput
 from covbandit.kernels.jit.compilation import callback, ready
 from covbandit.learners import Learner
-from covbandit.learners.protocol.state import SEED
 from covbandit.simulation.driver import FEEDBACK_CODES, Record, confined, play
 from covbandit.simulation.plan import Plan
 from covbandit.simulation.regret import Truth
@@ -111,7 +110,7 @@ def fresh_player(learner: Learner, seed: int, replication: int, position: int) -
     player = learner.clone()
     player.reset()
     sequence = np.random.SeedSequence(seed, spawn_key=(replication, 2, position))
-    player._state.i[SEED] = int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+    player._view.seed = int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
     return player
 
 

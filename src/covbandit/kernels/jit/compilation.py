@@ -16,6 +16,7 @@ Four facts about Numba shape this file.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core import config as _numba_config
 from numba.core.event import Listener, install_listener
 
@@ -45,7 +47,11 @@ of a round's time. Other sizes share the general code; a copy per size would cos
 QUIET = "COVBANDIT_QUIET"
 """The environment variable that, set to anything but 0, keeps `ready` from saying that it compiles."""
 
-_HOW_TO_CALL = ("kernels/jit/linking.py",)
+UNCOMPILED = os.environ.get("COVBANDIT_UNCOMPILED", "0") not in ("", "0")
+"""Whether kernels run as the Python functions that they are made of, a thousand times slower: for debuggers, and to see
+which of their lines tests run. Numbers may differ in their last digits."""
+
+_HOW_TO_COMPILE = ("kernels/jit/linking.py", "kernels/jit/views.py")
 _OUTDATED_AFTER = 30 * 24 * 3600.0  # seconds for which compiled code of earlier sources is kept
 _lock = threading.RLock()
 _signatures: dict[int, Any] = {}
@@ -119,6 +125,8 @@ def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Calla
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        if UNCOMPILED:
+            return _as_it_is(function)
         # Kernels neither allocate nor keep arrays, so they need no reference counting, which at d = 5 would take a
         # fifth of the time of a simulation step.
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
@@ -139,6 +147,20 @@ def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Calla
     return decorate
 
 
+def _as_it_is(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a kernel that is not compiled: like compiled code, it divides by zero without a word."""
+
+    @functools.wraps(function)
+    def run(*arguments: P.args, **named: P.kwargs) -> R:
+        with np.errstate(all="ignore"):
+            return function(*arguments, **named)
+
+    plain = cast("Any", run)
+    plain.py_func = function
+    plain._can_compile = False
+    return run
+
+
 def ready(dispatcher: Callable[P, R]) -> Callable[P, R]:
     """Return the kernel, compiled (or loaded from the cache) for its one signature.
 
@@ -156,6 +178,11 @@ def ready(dispatcher: Callable[P, R]) -> Callable[P, R]:
                 _compile(compiled, _give_notice)
                 compiled.disable_compile()
     return dispatcher
+
+
+def uncompiled(dispatcher: Callable[P, R]) -> Callable[..., Any]:
+    """Return the Python function that a kernel is compiled from: a formula that Python uses for arrays, too."""
+    return cast("Callable[..., Any]", cast("Any", dispatcher).py_func)
 
 
 class nothing_compiles:  # noqa: N801 - called as a function is; a generator would cost every ask and tell more
@@ -231,10 +258,10 @@ def _hash(dispatcher: Any) -> str:
     """Return what tells apart the versions of a kernel's compiled code; computed when all modules are imported."""
     if dispatcher not in _hashes:
         whole = (
-            source_hash(_HOW_TO_CALL),
+            source_hash(_HOW_TO_COMPILE),
             sorted(dispatcher.targetoptions.items()),
             str(_signatures.get(id(dispatcher), "")),
-            function_hash(dispatcher.py_func, _symbol_called_by),
+            function_hash(dispatcher.py_func, _compiled_as),
         )
         _hashes[dispatcher] = hashlib.sha256(repr(whole).encode()).hexdigest()[:16]
     return _hashes[dispatcher]
@@ -288,6 +315,8 @@ def separate(dispatcher: Callable[P, R]) -> Callable[P, R]:
 
     For kernels of some size: the call itself takes a few nanoseconds more. Python calls the kernel itself.
     """
+    if UNCOMPILED:
+        return dispatcher
     stand_in = stand_in_for(_name(dispatcher), lambda: _symbol(dispatcher), _signatures[id(dispatcher)])
     _separate[id(stand_in)] = dispatcher
     return cast("Callable[P, R]", stand_in)
@@ -297,9 +326,14 @@ def _symbol(dispatcher: Any) -> str:
     return f"{_name(dispatcher)}.{_hash(dispatcher)}"
 
 
-def _symbol_called_by(stand_in: object) -> str | None:
-    """Return the symbol that a value stands for in kernels, None if it is no stand-in."""
-    return _symbol(_separate[id(stand_in)]) if id(stand_in) in _separate else None
+def _compiled_as(value: object) -> str | None:
+    """Return what compiled code contains of a value that it does not contain as it is; None for all others.
+
+    Of a kernel that is called by symbol, that is the symbol; of a class that declares a view, the places of its names.
+    """
+    if id(value) in _separate:
+        return _symbol(_separate[id(value)])
+    return str(value.compiled_as) if isinstance(value, type) and hasattr(value, "compiled_as") else None
 
 
 def _register(dispatcher: Any) -> None:
@@ -334,6 +368,8 @@ def callback(dispatcher: Callable[P, R]) -> Callable[P, R]:
     A dispatcher would do as well, but Numba looks up its address anew in every call, which takes 0.1 ms.
     """
     compiled = cast("Any", ready(dispatcher))
+    if UNCOMPILED:
+        return dispatcher
     if id(dispatcher) not in _callbacks:
         (result,) = compiled.overloads.values()
         _callbacks[id(dispatcher)] = numba.types.CompileResultWAP(result)

@@ -17,7 +17,6 @@ from covbandit.core.size_limits import MOST_ROUNDS, as_limited, as_n_options
 from covbandit.core.validation import LARGEST
 from covbandit.errors import CovbanditError, StateFileError
 from covbandit.learners.protocol.setup_warnings import said_before
-from covbandit.learners.protocol.state import SAVED_BOOKS
 
 if TYPE_CHECKING:
     from covbandit.learners.protocol.base import Learner
@@ -157,7 +156,7 @@ def restore_snapshot(learner: Learner, told: object, arrays: dict[str, Any], sta
     if not isinstance(statistics, dict):
         raise StateFileError(f"its statistics are a {type(statistics).__name__}")
     _require_shapes(type(learner), learner.config(), arrays)
-    count, active, _ = (arrays[key] for key in SAVED_BOOKS)
+    count, active = arrays["count"], arrays["active"]
     if not (count >= 0).all() or not (count <= rounds * (1 + 1e-9)).all():
         raise StateFileError(f"it counts {count.max()} observations of an option in {rounds:,} rounds")
     if not np.isin(active, (0.0, 1.0)).all() or not active.any():
@@ -206,9 +205,9 @@ def require_weights(saved: Mapping[str, Any], name: str) -> None:
 def _require_shapes(kind: type[Learner], config: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Raise unless arrays have the shapes of so many options, before a learner makes room for them."""
     d = as_n_options(config["n_options"] if config.get("n_options") is not None else len(arrays["count"]), 1)
-    layout = kind._layout_for(d, config)
+    mine = kind._saved_shapes(d, config)
     theirs = {key: array.shape for key, array in arrays.items()}
-    if layout is None and theirs.get("count") != (d,):
+    if mine is None and theirs.get("count") != (d,):
         raise StateFileError(f"it counts observations of {theirs.get('count')} options, where {d} belong")
-    if layout is not None and theirs != layout.shapes(d):
-        raise StateFileError(f"statistics {theirs} are not those of {kind.__name__}, {layout.shapes(d)}")
+    if mine is not None and theirs != mine:
+        raise StateFileError(f"statistics {theirs} are not those of {kind.__name__}, {mine}")
