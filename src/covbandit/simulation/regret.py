@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from covbandit.core.typing import F64
-from covbandit.kernels.jit.compilation import kernel
+from covbandit.kernels.jit.compilation import compiled, kernel
 from covbandit.problems.problem import Problem
 
 
@@ -40,16 +40,14 @@ class Truth(NamedTuple):
         return cls(problem.optimum().weights.copy(), problem.reduced_gradient.copy(), triangle)
 
     def regret(self, weights: F64) -> float:
-        """Return the regret of weights that a learner in plain Python played; `regret_of` is the driver's."""
-        away = weights - self.optimum
-        return float(away @ self.curvature_triangle @ away - self.reduced_gradient @ away)
+        """Return the regret of weights, to the bit as the driver computes it: for learners in plain Python."""
+        return compiled(regret_of_weights)(weights, self, np.empty((2, weights.size)))
 
 
 _VECTOR = types.Array(types.float64, 1, "C")
+_MATRIX = types.Array(types.float64, 2, "C")
 
-TRUTH_TYPE = types.NamedTuple(  # type: ignore[no-untyped-call]
-    (_VECTOR, _VECTOR, types.Array(types.float64, 2, "C")), Truth
-)
+TRUTH_TYPE = types.NamedTuple((_VECTOR, _VECTOR, _MATRIX), Truth)  # type: ignore[no-untyped-call]
 
 
 @kernel()
@@ -66,3 +64,9 @@ def regret_of(w: F64, truth: Truth, away: F64, slope: F64, d: int) -> float:
     for i in range(d):
         loss += slope[i] * away[i]
     return loss
+
+
+@kernel(types.float64(_VECTOR, TRUTH_TYPE, _MATRIX), on_demand=True)
+def regret_of_weights(w: F64, truth: Truth, work: F64) -> float:
+    """Return the regret of weights w, for callers in Python; `work` is scratch, 2 × d."""
+    return regret_of(w, truth, work[0], work[1], w.size)

@@ -20,6 +20,7 @@ from covbandit.kernels.jit.compilation import compiled
 from covbandit.simulation.driver import play
 from covbandit.simulation.engine import Replication, Stopped, run_replication
 from covbandit.simulation.plan import Plan, difference, versions
+from covbandit.simulation.regret import regret_of_weights
 
 T = TypeVar("T")
 Batch = tuple[list[Replication], float, dict[str, str]]
@@ -200,6 +201,8 @@ def _compile(plan: Plan) -> None:
             compiled(play)
             compiled(learner._kernel("_decide_kernel"))
             compiled(learner._kernel("_absorb_kernel"))
+        else:
+            compiled(regret_of_weights)
 
 
 def _slots(pool: Executor) -> int:
