@@ -57,7 +57,7 @@ def create_app(
         Demand tokens even while the store has none. As soon as the store has had one, they are demanded anyway.
     rate_limit : float, optional
         Requests a second for each token or address, with bursts of ten seconds' worth; 0 for no limit. By default 500,
-        except for whoever comes from the same machine while no tokens are needed.
+        except for callers on the same machine while no tokens are needed.
     body_limit : int
         The most bytes of a request's body.
     remember_tokens : float

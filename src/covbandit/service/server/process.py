@@ -77,7 +77,7 @@ def run(app: FastAPI, listening: socket.socket, announce: Callable[[], None]) ->
         app,
         http=protocol_of(Connections(most, service.metrics)),
         backlog=QUEUE,
-        log_config=None,  # whoever starts the process decides
+        log_config=None,  # left to the program that starts the process
         access_log=False,  # our middleware writes it, without query strings
         lifespan="on",
         ws="none",

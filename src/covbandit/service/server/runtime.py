@@ -75,7 +75,7 @@ class Service:
     Parameters
     ----------
     store : Store
-        Where the studies are; closed by whoever opened it.
+        Where the studies are; the service does not close it.
     settings : Settings
         How the service behaves.
     """
