@@ -60,7 +60,7 @@ def test_other_processes_find_the_code_in_the_cache(tmp_path: Path) -> None:
 
     def run(code: str) -> list[str]:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-        prelude = "import numpy as np; import lapack_kernels as k; from covbandit.kernels import compilation as c;"
+        prelude = "import numpy as np; import lapack_kernels as k; from covbandit.kernels.jit import compilation as c;"
         command = [sys.executable, "-c", prelude + code]
         here = Path(__file__).parent
         return subprocess.run(
