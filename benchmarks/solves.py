@@ -16,8 +16,7 @@ import covbandit as cb
 from covbandit.core.tables import Table
 from covbandit.core.typing import F64
 from covbandit.environments import Gaussian
-from covbandit.learners.full_information.decision import MEAN, SCATTER
-from covbandit.learners.protocol.state import COUNT, LAST, TOLD, State
+from covbandit.learners.protocol.state import LearnerState, State
 
 Solve = Callable[[int], F64]
 
@@ -38,22 +37,24 @@ _absorb = cb.MCEmpirical._absorb_kernel
 # These loops call the learner's kernels as the simulation does, one call each per round. They are compiled anew in each
 # process: a cache on disk would not notice that a kernel in another file has changed.
 @numba.njit(nogil=True, error_model="numpy")
-def _decide_and_absorb(s: State, rewards: F64, played: F64) -> None:
+def _decide_and_absorb(state: State, rewards: F64, played: F64) -> None:
+    s = LearnerState(state)
     for k in range(len(rewards)):
-        _decide(s, s.i[TOLD] + 1, played[k])
-        _absorb(s, played[k], rewards[k])
+        _decide(state, s.told + 1, played[k])
+        _absorb(state, played[k], rewards[k])
         for i in range(rewards.shape[1]):
-            s.v[LAST, i] = played[k, i]
-        s.i[TOLD] += 1
+            s.last_weights[i] = played[k, i]
+        s.told += 1
 
 
 @numba.njit(nogil=True, error_model="numpy")
-def _absorb_only(s: State, rewards: F64, played: F64) -> None:
+def _absorb_only(state: State, rewards: F64, played: F64) -> None:
+    s = LearnerState(state)
     for k in range(len(rewards)):
-        _absorb(s, played[k], rewards[k])
+        _absorb(state, played[k], rewards[k])
         for i in range(rewards.shape[1]):
-            s.v[LAST, i] = played[k, i]
-        s.i[TOLD] += 1
+            s.last_weights[i] = played[k, i]
+        s.told += 1
 
 
 @dataclass
@@ -94,8 +95,8 @@ def harvest(problem: cb.Problem, rounds: int) -> Harvest:
         learner.tell(learner.ask(), y)
     kept = Harvest(rho, learner.clone(), [], [], np.empty((rounds, d)), sampler.draw(rounds))
     for k, y in enumerate(kept.rewards):
-        kept.means.append(learner._state.v[MEAN].copy())
-        kept.covariances.append(learner._state.m[SCATTER] / learner._state.v[COUNT, 0])
+        kept.means.append(learner._view.mean.copy())
+        kept.covariances.append(learner._view.scatter / learner._view.count[0])
         kept.weights[k] = learner.ask()
         learner.tell(kept.weights[k], y)
     return kept
@@ -112,9 +113,10 @@ class _Learner:
 
     def prepare(self) -> None:
         """Go back to the first round."""
-        state = self._kept.learner.clone()._state
-        self._state = state
-        self._moments = state.v[MEAN].copy(), state.m[SCATTER].copy(), float(state.v[COUNT, 0])
+        learner = self._kept.learner.clone()
+        self._state = learner._state
+        s = learner._view
+        self._moments = s.mean.copy(), s.scatter.copy(), float(s.count[0])
 
     def both(self, rounds: int) -> None:
         """Decide and absorb."""

@@ -13,7 +13,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 import covbandit as cb
-from covbandit.learners.semi_bandit.statistics import BONUS, MEAN, PENALTY
 from decision_set import largest_support
 from quadratic_programs import symmetric
 from semi_bandit_reference import confidence_round, start_up_weights
@@ -126,8 +125,8 @@ def harvested(d, c, rounds, every, seed=0, rho=0.1):
             w = learner.ask()
             after = t - d * d
             if after >= 0 and after % every == 0:
-                s = learner._state
-                programs.append(OptimisticProgram(s.v[MEAN].copy(), s.m[BONUS].copy(), s.m[PENALTY].copy(), 1.0, c))
+                s = learner._view
+                programs.append(OptimisticProgram(s.mean.copy(), s.bonus.copy(), s.penalty.copy(), 1.0, c))
             learner.tell(w, np.where(w > 0, y, np.nan))
     return tuple(programs)
 

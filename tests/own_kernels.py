@@ -10,35 +10,41 @@ import numpy as np
 import covbandit as cb
 from covbandit.core import validation
 from covbandit.kernels.jit.compilation import kernel
-from covbandit.learners.protocol.state import ABSORB, COUNT, DECIDE, FIRST_ROW, Layout
+from covbandit.learners.protocol.state import ABSORB, DECIDE, LearnerState, parameter, parameters, row
 
-MEAN = FIRST_ROW
+
+class CarelessState(LearnerState):
+    mean = row("mean of each option's rewards")
+    total = parameter("what the weights sum to")
+    pattern = parameters("what to play")
 
 
 @kernel(DECIDE)
-def decide(s, t, w):  # type: ignore[no-untyped-def]
+def decide(state, t, w):  # type: ignore[no-untyped-def]
     """Play the pattern in the parameters, tilted by the means so far and by the round."""
+    s = CarelessState(state)
     total = 0.0
     for i in range(w.size):
-        w[i] = s.p[i] * (1.0 + 0.1 * np.tanh(s.v[MEAN, i]) + 0.01 / (1.0 + t + i))
+        w[i] = s.pattern[i] * (1.0 + 0.1 * np.tanh(s.mean[i]) + 0.01 / (1.0 + t + i))
         total += w[i]
     for i in range(w.size):
-        w[i] *= s.p[w.size] / total
+        w[i] *= s.total / total
 
 
 @kernel(ABSORB)
-def absorb(s, w, y):  # type: ignore[no-untyped-def]
+def absorb(state, w, y):  # type: ignore[no-untyped-def]
+    s = CarelessState(state)
     for i in range(w.size):
         if not np.isnan(y[i]):
-            s.v[COUNT, i] += 1.0
-            s.v[MEAN, i] += (y[i] - s.v[MEAN, i]) / s.v[COUNT, i]
+            s.count[i] += 1.0
+            s.mean[i] += (y[i] - s.mean[i]) / s.count[i]
 
 
 class Careless(cb.Learner):
     """Plays a pattern, slightly moved by the means, whatever was retired or capped."""
 
     feedback = "chosen"
-    _layout = Layout(rows=("mean",))
+    _state_class = CarelessState
     _decide_kernel = decide
     _absorb_kernel = absorb
 
@@ -60,5 +66,5 @@ class Careless(cb.Learner):
         self.min_weight = validation.as_min_weight(min_weight)
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
 
-    def _parameters(self) -> Sequence[float]:
-        return (*self.pattern, self.total)
+    def _parameters(self) -> dict[str, Any]:
+        return {"total": self.total, "pattern": self.pattern}

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import covbandit as cb
-from covbandit.learners.semi_bandit.statistics import BONUS, PENALTY, READY
 from decision_set import largest_support
 from optimistic_programs import optimistic_value
 
@@ -53,8 +52,8 @@ def past_start_up(learner: Any, seed: int = 0, more: int = 20) -> Any:
 
 
 def is_over(learner: Any) -> bool:
-    """Tell whether start-up is over."""
-    return bool(learner._state.v[READY, 0])
+    """Return True if start-up is over."""
+    return bool(learner._view.ready)
 
 
 def some_weights(rng: Any, d: int, least: float | None, n: int) -> Any:
@@ -69,5 +68,5 @@ def some_weights(rng: Any, d: int, least: float | None, n: int) -> Any:
 
 def value(learner: Any, weights: Any) -> Any:
     """Return the optimistic utility that the last decision maximised."""
-    s = learner._state
-    return optimistic_value(weights, s.v[learner._means], s.m[BONUS], s.m[PENALTY], 1.0)
+    s = learner._view
+    return optimistic_value(weights, learner._optimistic_means(), s.bonus, s.penalty, 1.0)

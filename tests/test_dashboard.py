@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shutil
 import sqlite3
@@ -20,8 +21,8 @@ import uvicorn
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from covbandit.core.number_hints import readings
-from covbandit.service.app import create_app
-from covbandit.service.server import listen
+from covbandit.service.server.app import create_app
+from covbandit.service.server.process import listen
 from covbandit.studies import Store, Study, list_studies
 from covbandit.studies.tokens import create_token
 
@@ -155,29 +156,60 @@ def mischief(store: Store) -> Study:
 
 
 def test_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
-    folder = files("covbandit.service") / "dashboard"
-    names = {entry.name for entry in folder.iterdir()}
-    assert {"echarts.common.min.js", "echarts.LICENSE.txt", "echarts.NOTICE.txt"} <= names
+    folder = Path(str(files("covbandit.service") / "dashboard"))
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    vendored = {"echarts.common.min.js", "echarts.LICENSE.txt", "echarts.LICENSE-d3.txt", "echarts.NOTICE.txt"}
+    assert {name for name in names if name.startswith("vendor/")} == {f"vendor/{name}" for name in vendored}
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert re.findall(r"\sstyle=|\son\w+=|<style|<script(?![^>]*\ssrc=)", page) == []
     for name in sorted(names):
-        if name.endswith((".html", ".css", ".js")) and not name.startswith("echarts"):
+        if name.endswith((".html", ".css", ".js")) and not name.startswith("vendor/"):
             text = (folder / name).read_text(encoding="utf-8")
             assert re.findall(r"https?://|\beval\(|innerHTML|outerHTML|insertAdjacentHTML|document\.write", text) == []
-    loaded = re.findall(r'(?:src|href)="dashboard/([^"]+)"', page)
-    imported = [
-        target
+    loaded = set(re.findall(r'(?:src|href)="dashboard/([^"]+)"', page))
+    imported = {
+        posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
         for name in names
         if name.endswith(".js")
-        for target in re.findall(r'from "\./([^"]+)"', (folder / name).read_text(encoding="utf-8"))
-    ]
-    assert set(loaded) | set(imported) <= names
+        for target in re.findall(r'from "(\.[^"]+)"', (folder / name).read_text(encoding="utf-8"))
+    }
+    assert loaded | imported <= names
+    scripts = {name for name in names if name.endswith(".js")}
+    assert scripts <= loaded | imported  # no file is left over
 
 
 def test_the_page_has_one_address(url: str) -> None:
     assert httpx.get(f"{url}/", timeout=60).status_code == 200
     for copy in ("/dashboard", "/dashboard/", "/dashboard/index.html"):  # from there it would not find its files
         assert httpx.get(f"{url}{copy}", timeout=60).status_code == 404
+
+
+def test_what_is_for_developers_is_not_served(url: str) -> None:
+    folder = Path(str(files("covbandit.service") / "dashboard"))
+    for name in ("README.md", "lib/types.d.ts"):
+        assert (folder / name).is_file()
+        assert httpx.get(f"{url}/dashboard/{name}", timeout=60).status_code == 404
+    assert httpx.get(f"{url}/dashboard/lib/api.js", timeout=60).headers["content-type"].startswith("text/javascript")
+
+
+def test_types_name_the_fields_of_the_answers(url: str) -> None:
+    """The types that the JavaScript is checked with follow the service's own models."""
+    schemas = httpx.get(f"{url}/api/v1/openapi.json", timeout=60).json()["components"]["schemas"]
+    types = (Path(str(files("covbandit.service") / "dashboard")) / "lib" / "types.d.ts").read_text(encoding="utf-8")
+    compared = set()
+    for name, body in re.findall(r"^export interface (\w+)[^{]*\{\n(.*?)^\}", types, flags=re.MULTILINE | re.DOTALL):
+        model = schemas.get(f"{name}Answer") or schemas.get(name)
+        if model is not None:
+            fields = set(re.findall(r"^  (\w+)\??:", body, flags=re.MULTILINE))
+            known = set(model["properties"])
+            assert fields <= known if name.endswith("Body") else fields == known, name
+            compared.add(name)
+    answers = (
+        "Version RiskAversionCheck Summary Round Rounds Explanation OptionColumns Estimates Frontier FrontierPoint "
+    )
+    answers += "MarkedPoint History Change Verification"
+    bodies = "CreateBody AskBody TellBody TellOutsideBody ChangeBody"
+    assert compared == {*answers.split(), *bodies.split()}
 
 
 # A study from its creation on ----------------------------------------------------------------------------------------
@@ -425,7 +457,7 @@ def test_no_number_looks_more_exact_than_it_is(browser: Browser, url: str) -> No
         -1500000.0: "−1.5\u00a0M",
     }
     with Visit(browser, url) as visit:
-        write = "async ([name, values]) => values.map((await import('/dashboard/format.js'))[name])"
+        write = "async ([name, values]) => values.map((await import('/dashboard/lib/format.js'))[name])"
         assert visit.page.evaluate(write, ["number", list(wanted)]) == list(wanted.values())
         assert visit.page.evaluate(write, ["tick", list(ticks)]) == list(ticks.values())
 
@@ -809,7 +841,8 @@ def test_the_page_reads_numbers_as_the_command_line_does(browser: Browser, url: 
     ]
     with Visit(browser, url) as visit:
         read = "async ([texts, share]) => texts.map((t) => window.readings(t, share))"
-        visit.page.evaluate("async () => { window.readings = (await import('/dashboard/typed.js')).readings; }")
+        module = "/dashboard/lib/number-input.js"
+        visit.page.evaluate("async (from) => { window.readings = (await import(from)).readings; }", module)
         for share in (False, True):
             assert visit.page.evaluate(read, [texts, share]) == [readings(text, share) for text in texts]
 

@@ -10,19 +10,8 @@ import pytest
 
 import covbandit as cb
 from covbandit.environments import Gaussian
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.kernels.random.counter_random import draw
-from covbandit.learners.full_bandit.gradient_ts.statistics import (
-    CENTRE,
-    COVARIANCE,
-    CURVATURE,
-    LOSS,
-    MEAN,
-    NEXT,
-    PULL_LOSS,
-    UNIT,
-    VARIANCE_MODEL,
-)
 
 
 def play(learner: cb.Learner, rewards: np.ndarray) -> np.ndarray:
@@ -102,13 +91,13 @@ def pulls(asked: np.ndarray) -> np.ndarray:
 
 def losses(learner: cb.GradientTS, actions: np.ndarray) -> np.ndarray:
     """What actions lose against the best weights, by what is believed: in the units of the learner."""
-    s = learner._state
-    rho = learner.risk_aversion * s.v[UNIT, 0]
+    s = learner._view
+    rho = learner.risk_aversion * s.unit
 
     def utility(w: np.ndarray) -> float:
-        return float(w @ s.v[MEAN] - rho * w @ s.m[VARIANCE_MODEL] @ w)
+        return float(w @ s.mean - rho * w @ s.variance_model @ w)
 
-    return np.array([max(0.0, utility(s.v[CENTRE]) - utility(w)) for w in actions])
+    return np.array([max(0.0, utility(s.centre) - utility(w)) for w in actions])
 
 
 def test_forced_pulls_cost_a_share_of_what_sampling_costs() -> None:
@@ -117,14 +106,14 @@ def test_forced_pulls_cost_a_share_of_what_sampling_costs() -> None:
     play(learner, rewards_of(cb.problems.random(d, "positive", seed=6, risk_aversion=3.0), 3_000))
     actions = np.array([(np.eye(d)[i] + np.eye(d)[j]) / 2 for i in range(d) for j in range(i, d)])
     price = losses(learner, actions).mean()
-    assert learner._state.v[PULL_LOSS, 0] == pytest.approx(price, rel=1e-12)
+    assert learner._view.pull_loss == pytest.approx(price, rel=1e-12)
     asked = ask_ahead(learner, count)
     forced_now = pulls(asked)
     sampled = losses(learner, asked[~forced_now]).mean()
-    assert learner._state.v[LOSS, 0] == pytest.approx(sampled, rel=0.5)  # by eight draws
+    assert learner._view.loss == pytest.approx(sampled, rel=0.5)  # by eight draws
     half = 130 * len(actions)
     phase = 1 - half * np.log((3_000 + count + half) / (3_000 + half)) / count  # the mean of t/(t + half)
-    share = forced * phase * learner._state.v[LOSS, 0] / price
+    share = forced * phase * learner._view.loss / price
     assert 0.005 < share < 0.1
     assert forced_now.mean() == pytest.approx(share, abs=4 * np.sqrt(share / count))
 
@@ -132,7 +121,7 @@ def test_forced_pulls_cost_a_share_of_what_sampling_costs() -> None:
 def first_uniform(seed: int, t: int) -> float:
     """Return the number that decides on a forced pull in round t."""
     one, unused = np.empty(1), np.empty(1)
-    ready(draw)(seed, t, one, unused)
+    compiled(draw)(seed, t, one, unused)
     return float(one[0])
 
 
@@ -150,7 +139,7 @@ def test_how_often_pulls_are_forced(loss: float, pull_loss: float) -> None:
     d, forced, told, count = 4, 0.8, 400, 3_000
     learner = make(d, 3.0, forced=forced)
     play(learner, rewards_of(cb.problems.random(d, "positive", seed=6, risk_aversion=3.0), told))
-    learner._state.v[LOSS, 0], learner._state.v[PULL_LOSS, 0] = loss, pull_loss
+    learner._view.loss, learner._view.pull_loss = loss, pull_loss
     t = np.arange(told + 1, told + count + 1)
     share = 0.2 * forced / np.sqrt(t)
     if pull_loss > 0:
@@ -172,26 +161,26 @@ def test_the_centre_is_found_in_three_steps() -> None:
     rng = np.random.default_rng(1)
     compared, moved, least = 0, 0.0, 1.0
     for reward in rewards_of(problem, 4_000):
-        s = learner._state
-        before, due = s.v[CENTRE].copy(), s.v[UNIT, 0] > 0 and learner.rounds_told + 2 >= s.v[NEXT, 0]
+        s = learner._view
+        before, due = s.centre.copy(), s.unit > 0 and learner.rounds_told + 2 >= s.next_refresh
         weights = rng.dirichlet(np.full(3, 0.3))  # far apart: so the correlations are known
         learner.tell(weights, float(weights @ reward))
         if not due:
             continue
-        scaled = rho * s.v[UNIT, 0]
-        estimate = s.m[COVARIANCE]
+        scaled = rho * s.unit
+        estimate = s.covariance
         deviation = np.sqrt(estimate.diagonal())
         values, vectors = np.linalg.eigh(estimate / np.outer(deviation, deviation))
         modelled, lifted = (
             (vectors * np.maximum(values, floor)) @ vectors.T * np.outer(deviation, deviation) for floor in (0.05, 0.1)
         )
-        assert np.allclose(lifted, s.m[CURVATURE], rtol=1e-9, atol=1e-12)
-        assert np.allclose(modelled, s.m[VARIANCE_MODEL], rtol=1e-9, atol=1e-12)  # by which variances are predicted
+        assert np.allclose(lifted, s.curvature, rtol=1e-9, atol=1e-12)
+        assert np.allclose(modelled, s.variance_model, rtol=1e-9, atol=1e-12)  # by which variances are predicted
         centre = before
         for _ in range(3):
-            tilt = s.v[MEAN] - 2 * scaled * (estimate - lifted) @ centre
+            tilt = s.mean - 2 * scaled * (estimate - lifted) @ centre
             last, centre = centre, cb.maximize_utility(tilt, (lifted + lifted.T) / 2, scaled).weights
-        assert np.abs(s.v[CENTRE] - centre).max() < 1e-7
+        assert np.abs(s.centre - centre).max() < 1e-7
         compared += 1
         moved, least = max(moved, np.abs(centre - last).max()), min(least, values.min())
     assert compared > 100

@@ -43,8 +43,7 @@ def test_the_file_is_plain_json_with_exact_floats(saved: Path) -> None:
     assert again.options == ("a", "b", "c")
     assert again.hold is not None
     assert again.hold[1] == 2
-    assert again._layout is not None
-    assert document["learner"]["arrays"]["mean"] == again._layout.named(again._state)["mean"].tolist()
+    assert document["learner"]["arrays"]["mean"] == again._view.saved()["mean"].tolist()
 
 
 @pytest.mark.parametrize("length", [0, 1, 100, -2])

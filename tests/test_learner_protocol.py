@@ -248,13 +248,11 @@ def test_chosen_feedback_is_checked_by_name() -> None:
 
 
 def test_a_retired_option_gets_no_weight_and_keeps_its_statistics() -> None:
-    from covbandit.learners.protocol.state import ACTIVE, CAP
-
     learner = cb.MCEmpirical(n_options=3, risk_aversion=1.0)
     learner.tell_many(np.tile(_equal(3), (30, 1)), _history(3, 30))
     assert learner.ask()[int(np.argmax(learner.ask()))] > 0
     best = int(np.argmax(learner.ask()))
-    learner._state.v[ACTIVE, best] = 0.0
-    learner._state.v[CAP, best] = 0.0
+    learner._view.active[best] = 0.0
+    learner._view.cap[best] = 0.0
     assert learner.ask()[best] == 0
     assert learner.counts[best] == 30

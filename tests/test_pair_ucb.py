@@ -7,7 +7,6 @@ import pytest
 
 import covbandit as cb
 from covbandit.environments import Gaussian
-from covbandit.learners.semi_bandit.statistics import BELIEF, BELIEVED, PENALTY
 from semi_bandit_reference import moments
 
 KAPPA = 5.0
@@ -48,10 +47,10 @@ def test_the_index_is_the_documented_one(d: int, c: float) -> None:
         weights = learner.ask()
         if k > 2 * d * d and k % 20 == 0:
             mean, believed, penalty = _index(history, 2.0, c, 0.8)
-            s = learner._state
-            assert np.allclose(s.v[BELIEF], mean, rtol=0, atol=1e-12)
-            assert np.allclose(s.m[BELIEVED], believed, rtol=0, atol=1e-12)
-            assert np.allclose(s.m[PENALTY], penalty, rtol=0, atol=1e-11)
+            s = learner._view
+            assert np.allclose(s.believed_mean, mean, rtol=0, atol=1e-12)
+            assert np.allclose(s.believed_covariance, believed, rtol=0, atol=1e-12)
+            assert np.allclose(s.penalty, penalty, rtol=0, atol=1e-11)
             best = cb.maximize_optimistic(mean, np.zeros((d, d)), penalty, 1.0, c, certified=True)
             assert weights @ mean - weights @ penalty @ weights >= best.utility - 1e-9
             n, t = moments(history)[0].diagonal(), len(history) + 1

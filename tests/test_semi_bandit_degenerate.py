@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from covbandit.learners.semi_bandit.statistics import BONUS, PAIRS, PENALTY
 from decision_set import assert_on_the_set
 from semi_bandit_play import KINDS, PAPER, draw, is_over, make, past_start_up, play, seen, some_weights
 
@@ -40,7 +39,7 @@ def test_degenerate_inputs(kind: Any, d: int, least: float | None, rewards: str)
         assert (asked == 1).all()
     if rewards in ("constant", "zero"):
         covariance = learner._covariance()
-        assert np.abs(covariance[learner._state.m[PAIRS] > 0]).max() <= 1e-30
+        assert np.abs(covariance[learner._view.pair_count > 0]).max() <= 1e-30
     assert learner.certify().certified
     assert learner.explain().to_dict()["rounds"] == 60
 
@@ -67,8 +66,8 @@ def test_an_option_never_seen_again(kind: Any, least: float | None) -> None:
             weights[chunk:part], [seen(w, r) for w, r in zip(weights[chunk:part], rewards[chunk:part], strict=True)]
         )
         assert_on_the_set(learner.ask(), least)
-        for k in (BONUS, PENALTY):
-            assert np.isfinite(learner._state.m[k]).all()
+        assert np.isfinite(learner._view.bonus).all()
+        assert np.isfinite(learner._view.penalty).all()
         explanation = learner.explain()
         assert None not in explanation.mean_contributions
     assert learner.counts[3] == before[3]

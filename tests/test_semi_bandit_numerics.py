@@ -11,9 +11,8 @@ import pytest
 
 import covbandit as cb
 from covbandit.errors import AssumptionWarning
-from covbandit.kernels.jit.compilation import ready
-from covbandit.learners.protocol.state import TOLD
-from covbandit.learners.semi_bandit.statistics import MEAN
+from covbandit.kernels.jit.compilation import compiled
+from covbandit.learners.protocol.state import LearnerState
 from decision_set import assert_on_the_set
 from semi_bandit_play import KINDS, PAPER, RISK_AVERSION, draw, make, play, seen
 
@@ -24,13 +23,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:min_weight=.* is above one half:
 @pytest.mark.parametrize("kind", [cb.MCUCB, cb.MCUCBGamma, cb.PairUCB])
 def test_no_cancellation_far_from_zero(kind: Any) -> None:
     """A million rounds with means a million times the standard deviation."""
-    absorb = ready(kind._absorb_kernel)
+    absorb = compiled(kind._absorb_kernel)
 
     @numba.njit
     def feed(state: Any, weights: Any, rewards: Any) -> None:
+        s = LearnerState(state)
         for k in range(len(weights)):
             absorb(state, weights[k], rewards[k])
-            state.i[TOLD] += 1
+            s.told += 1
 
     d, n, level = 3, 1_000_000, 1e6
     rng = np.random.default_rng(5)
@@ -44,7 +44,7 @@ def test_no_cancellation_far_from_zero(kind: Any) -> None:
     centred = weights * (near - mean)
     covariance = centred.T @ centred / (weights.T @ weights)
     assert np.array_equal(learner.counts, weights.sum(axis=0))
-    assert np.abs(learner._state.v[MEAN] - level - mean).max() < 1e-7
+    assert np.abs(learner._view.mean - level - mean).max() < 1e-7
     assert np.abs(learner._covariance() - covariance).max() < 1e-8
     assert_on_the_set(learner.ask(), 0.1)
     # Sums of products would have lost what matters.

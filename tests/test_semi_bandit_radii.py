@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import covbandit as cb
-from covbandit.learners.semi_bandit.statistics import BONUS, MEAN, PENALTY
 from semi_bandit_play import PAPER, RISK_AVERSION, is_over, make, seen, some_weights
 
 
@@ -20,12 +19,12 @@ def misses(learner: Any, problem: cb.Problem, seed: int, rounds: int) -> tuple[i
     for reward in rewards:
         w = learner.ask()
         if is_over(learner):
-            s = learner._state
+            s = learner._view
             some = np.vstack([w, some_weights(rng, learner.n_options, learner.min_weight, 3)])
-            off = np.abs(some @ (s.v[MEAN] - problem.mean))
-            of_e += int((off > np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", some, s.m[BONUS], some), 0))).sum())
+            off = np.abs(some @ (s.mean - problem.mean))
+            of_e += int((off > np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", some, s.bonus, some), 0))).sum())
             if learner.risk_aversion is not None:
-                lower = s.m[PENALTY] / learner.risk_aversion
+                lower = s.penalty / learner.risk_aversion
                 radius = learner._covariance() - lower
                 of_g += int((np.abs(learner._covariance() - problem.covariance) > radius).sum())
             compared += 1

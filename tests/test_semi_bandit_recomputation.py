@@ -9,7 +9,6 @@ import pytest
 
 import covbandit as cb
 import semi_bandit_reference as naive
-from covbandit.learners.semi_bandit.statistics import BONUS, MEAN, PAIRS, PENALTY
 from decision_set import assert_on_the_set
 from semi_bandit_play import RISK_AVERSION, draw, is_over, make, seen, some_weights, value
 
@@ -64,27 +63,27 @@ def test_equals_a_naive_recomputation(name: str, told: str) -> None:
         assert is_over(learner) == over
         if over:
             first = k if first is None else first
-            s = learner._state
+            s = learner._view
             counts, mean, covariance = naive.moments(history)
-            assert np.array_equal(s.m[PAIRS], counts)
+            assert np.array_equal(s.pair_count, counts)
             assert np.array_equal(learner.counts, counts.diagonal())
-            assert_close(s.v[MEAN], mean, "mean")
+            assert_close(s.mean, mean, "mean")
             known = (counts > 0) & ~(np.eye(len(counts), dtype=bool) & (counts < 2))  # one observation has no variance
             if known.any():
                 assert_close(learner._covariance()[known], covariance[known], "covariance")
             if kind is cb.OLSUCBC:
-                assert (s.m[PENALTY] == 0).all()
+                assert (s.penalty == 0).all()
             else:
                 radius = learner.radius_scale[0] * learner.variance_bound * naive.covariance_radius(counts, k + 1)
                 lower = np.where(used, RISK_AVERSION * (covariance - radius), 0.0)
-                assert_close(s.m[PENALTY], lower, "penalty")
+                assert_close(s.penalty, lower, "penalty")
             # The sum over the rounds is slow to recompute: not every time.
             if k < first + 2 or k % 80 == 79:
                 expected = naive.confidence_round(history, **settings)
                 assert expected.t == k + 1
-                assert_close(s.m[BONUS], np.where(used, expected.bonus, 0.0), "bonus")
+                assert_close(s.bonus, np.where(used, expected.bonus, 0.0), "bonus")
                 if kind is not cb.OLSUCBC:
-                    assert_close(s.m[PENALTY], np.where(used, RISK_AVERSION * expected.lower, 0.0), "lower covariance")
+                    assert_close(s.penalty, np.where(used, RISK_AVERSION * expected.lower, 0.0), "lower covariance")
                 assert value(learner, asked) >= value(learner, some_weights(rng, d, c, 200)).max() - 1e-12
         played = other[k] if told == "otherwise" and (k < 5 or k % 3 == 0) else asked
         history.append((played, seen(played, reward)))

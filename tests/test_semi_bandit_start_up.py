@@ -9,7 +9,6 @@ import pytest
 
 import covbandit as cb
 import semi_bandit_reference as naive
-from covbandit.learners.semi_bandit.statistics import BONUS, PAIRS
 from decision_set import assert_on_the_set
 from semi_bandit_play import PAPER, RISK_AVERSION, draw, is_over, make, play, seen
 
@@ -26,7 +25,7 @@ def test_initial_pulls(kind: Any, d: int, least: float | None) -> None:
     assert len(schedule) == (d if least == 0.6 else d * d)
     assert np.array_equal(play(learner, draw(d, len(schedule))), schedule)
     assert is_over(learner)
-    counts = learner._state.m[PAIRS]
+    counts = learner._view.pair_count
     alone = least == 0.6
     assert (counts.diagonal() == (1 if alone else 2 * d - 1)).all()
     assert (counts[~np.eye(d, dtype=bool)] == (0 if alone else 2)).all()
@@ -47,7 +46,7 @@ def test_initial_pulls_go_on_while_rounds_are_outstanding(kind: Any) -> None:
     bonus = []
     for k in range(3):
         assert_on_the_set(learner.ask(outstanding=k), 0.1)
-        bonus.append(learner._state.m[BONUS].copy())
+        bonus.append(learner._view.bonus.copy())
     factors = [naive.confidence_term(d, d * d + 1 + k, 0.5) for k in range(3)]
     if kind is not cb.MCUCB:  # whose regularisation has the radii of the round as well
         assert bonus[2] / bonus[0] == pytest.approx(np.full((d, d), factors[2] / factors[0]), rel=1e-12)

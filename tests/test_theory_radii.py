@@ -28,7 +28,6 @@ def test_each_setting_has_its_own_confidence_term() -> None:
 @pytest.mark.parametrize("bound", [1.0, 9.0])
 def test_semi_bandit_radii_are_those_of_mc_ucb(bound: float) -> None:
     """Algorithm 2's own radii: those recomputed from its history, and those with which the learner decides."""
-    from covbandit.learners.semi_bandit.statistics import BONUS, PENALTY
 
     problem = cb.problems.random(3, "factor", 5, risk_aversion=0.5, min_weight=0.2)
     learner = cb.MCUCB(n_options=3, risk_aversion=0.5, min_weight=0.2, variance_bound=bound, regularization=0.3)
@@ -46,8 +45,8 @@ def test_semi_bandit_radii_are_those_of_mc_ucb(bound: float) -> None:
     radii = theory.semi_bandit_radii(problem, reference.counts, 41, 0.3, bound, upper=reference.upper, upper_sum=total)
     np.testing.assert_allclose(radii.covariance, reference.radius, rtol=1e-12)
     np.testing.assert_allclose(radii.mean_form, reference.bonus, rtol=1e-9)
-    np.testing.assert_allclose(radii.mean_form, learner._state.m[BONUS], rtol=1e-9)
-    lower = learner._state.m[PENALTY] / 0.5
+    np.testing.assert_allclose(radii.mean_form, learner._view.bonus, rtol=1e-9)
+    lower = learner._view.penalty / 0.5
     np.testing.assert_allclose(radii.covariance, reference.covariance - lower, rtol=1e-9)
 
 

@@ -8,6 +8,7 @@ file                        what it holds
 ``optimistic/``             search and proof for utilities with a confidence bonus, which are not concave
 ``algebra/``                Cholesky factors, LAPACK, nearest positive semi-definite matrices
 ``random/``                 counter-based random numbers, correlated draws
+``confidence.py``           the formulas of the paper's confidence radii
 ``moments.py``              running means and scatter matrices
 ``random_coefficients.py``  regression of totals on weights and on their products
 ``design_actions.py``       the mixes of the paper's exploration design

@@ -7,16 +7,24 @@ from covbandit.kernels.jit.compilation import kernel
 
 
 @kernel()
-def add_action(k: int, share: float, w: F64) -> None:
-    """Add a share of the k-th action to weights."""
-    d = w.size
+def options_of_action(k: int, d: int) -> tuple[int, int]:
+    """Return the two options of the k-th action for d options; for an option alone, the same twice."""
     if k < d:
-        w[k] += share
-        return
+        return k, k
     k -= d
     i = 0
     while k >= d - 1 - i:
         k -= d - 1 - i
         i += 1
-    w[i] += 0.5 * share
-    w[i + 1 + k] += 0.5 * share
+    return i, i + 1 + k
+
+
+@kernel()
+def add_action(k: int, share: float, w: F64) -> None:
+    """Add a share of the k-th action to weights."""
+    i, j = options_of_action(k, w.size)
+    if i == j:
+        w[i] += share
+    else:
+        w[i] += 0.5 * share
+        w[j] += 0.5 * share

@@ -46,6 +46,16 @@ def update_moments(mean: F64, M: F64, n: float, keep: float, y: F64, delta: F64)
     return after
 
 
+@kernel()
+def pair_covariance(scatter: float, n: float, own: float, other: float) -> float:
+    """Return the covariance of two options that were seen together n times, about the means of all their observations.
+
+    `scatter` is about their means over these n rounds; `own` and `other` are by how much these differ from the means of
+    all observations. Python may give arrays, through `uncompiled`.
+    """
+    return scatter / n + own * other
+
+
 def merge_moments(mean: F64, M: F64, n: float, other_mean: F64, other_M: F64, other_n: float) -> tuple[F64, F64]:
     """Return mean and scatter of two sets of observations together (Chan's formula)."""
     total = n + other_n

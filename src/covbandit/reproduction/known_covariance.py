@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,32 +12,28 @@ from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, Unsupported
 from covbandit.kernels.jit.compilation import kernel
 from covbandit.learners.full_information.base import FullInformationLearner
-from covbandit.learners.full_information.decision import (
-    MEAN,
-    N_WORK_ROWS,
-    N_WORK_SLABS,
-    REFERENCE,
-    RISK_AVERSION,
-    SCATTER,
-    decide_plug_in,
-    start_tracking,
-)
+from covbandit.learners.full_information.decision import TrackedState, decide_tracked, start_tracking
 from covbandit.learners.protocol.base import Hold
-from covbandit.learners.protocol.state import ABSORB, COUNT, Layout, State
+from covbandit.learners.protocol.state import ABSORB, State, parameters
 
-KNOWN = 2  # parameter: the first entry of Σ*, row by row
+
+class KnownState(TrackedState):
+    """What the benchmark needs to know besides."""
+
+    known_covariance = parameters("Σ*", square=True)
 
 
 @kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
+def _absorb(state: State, w: F64, y: F64) -> None:
+    s = KnownState(state)
     d = w.size
-    n = s.v[COUNT, 0] + 1.0
+    n = s.count[0] + 1.0
     for i in range(d):
-        s.v[MEAN, i] += (y[i] - s.v[MEAN, i]) / n
-        s.v[COUNT, i] = n
+        s.mean[i] += (y[i] - s.mean[i]) / n
+        s.count[i] = n
         for j in range(d):
-            s.m[SCATTER, i, j] = n * s.p[KNOWN + i * d + j]  # the decision divides by n
-    if s.p[RISK_AVERSION] > 0.0:
+            s.scatter[i, j] = n * s.known_covariance[i, j]  # the decision divides by n
+    if s.risk_aversion > 0.0:
         start_tracking(s, w)  # the decision then only checks whether the support of w is still the best one
 
 
@@ -71,16 +67,9 @@ class KnownCovariance(FullInformationLearner):
     [0.65, 0.35]
     """
 
-    _means = MEAN
-    _scatter = SCATTER
-    _layout = Layout(
-        rows=("mean", "reference", "candidate"),
-        slabs=("scatter", "inverse"),
-        scratch_rows=N_WORK_ROWS,
-        scratch_slabs=N_WORK_SLABS,
-        scratch_ints=2,
-    )
-    _decide_kernel = decide_plug_in
+    _state_class = KnownState
+    _view: KnownState
+    _decide_kernel = decide_tracked
     _absorb_kernel = _absorb
 
     def __init__(
@@ -100,12 +89,16 @@ class KnownCovariance(FullInformationLearner):
         self.min_weight = validation.as_min_weight(min_weight)
         super().__init__(n_options=len(self.covariance), options=options, seed=seed, hold=hold)
 
-    def _parameters(self) -> NDArray[np.float64]:
-        return np.concatenate([[self.risk_aversion or 0.0, self.min_weight or 0.0], self.covariance.ravel()])
+    def _parameters(self) -> Mapping[str, ArrayLike]:
+        return {
+            "risk_aversion": self.risk_aversion or 0.0,
+            "min_weight": self.min_weight or 0.0,
+            "known_covariance": self.covariance,
+        }
 
     def _absorb_partly(self, weights: F64, rewards: F64) -> None:
         raise Unsupported("KnownCovariance is a benchmark of simulations, in which no reward is missing")
 
-    def _adapt(self) -> None:
-        self._state.v[REFERENCE, 0] = 0.0  # the inverse may be of a support that is no longer allowed
-        super()._adapt()
+    def _on_retirement(self) -> None:
+        self._view.reference = 0.0  # the inverse may be of a support that is no longer allowed
+        super()._on_retirement()

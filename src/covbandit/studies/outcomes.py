@@ -111,7 +111,7 @@ def _by_option(outcome: Any, options: Sequence[str]) -> dict[str, Any]:
     return {name: entry for name, entry, nothing in zip(options, entries, unseen, strict=True) if not nothing}
 
 
-def per_unit(told: Listed | float, kind: str, played: Sequence[float]) -> F64 | float:
+def per_unit(told: Listed | float, kind: str, played: Sequence[float] | F64) -> F64 | float:
     """Return what a learner sees: rewards per unit of weight, NaN where nothing was seen; or the total."""
     if not isinstance(told, list):
         return told
@@ -121,6 +121,11 @@ def per_unit(told: Listed | float, kind: str, played: Sequence[float]) -> F64 | 
         seen = ~np.isnan(rewards)
         rewards[seen] /= weights[seen]
     return rewards
+
+
+def padded(values: Sequence[float | None], size: int, fill: float | None) -> Listed:
+    """Return a list for all options: those that were added after it was made have the given value."""
+    return [*values, *[fill] * (size - len(values))]
 
 
 def realised(rewards: F64 | float, played: F64) -> float:

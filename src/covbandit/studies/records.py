@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal, Self
 
-from covbandit.studies.allocate import Amount, allocate
+from covbandit.studies.amounts import Amount, allocate
 from covbandit.studies.risk_aversion import RiskAversionCheck
 
 NEVER = 253_402_214_400.0
@@ -33,16 +33,16 @@ class _Record:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data; times as ISO 8601 text."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        return {name: _plain(value) for name, value in values.items()}
+        return {name: _to_plain(value) for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Undo `to_dict`; entries of newer versions are left out."""
         known = {field.name: str(field.type) for field in fields(cls)}  # type: ignore[arg-type]
-        return cls(**{name: _lively(value, known[name]) for name, value in data.items() if name in known})
+        return cls(**{name: _from_plain(value, known[name]) for name, value in data.items() if name in known})
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return as_iso(value)
     if isinstance(value, RiskAversionCheck):
@@ -50,7 +50,7 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _lively(value: Any, kind: str) -> Any:
+def _from_plain(value: Any, kind: str) -> Any:
     if kind.startswith("datetime") and isinstance(value, str):
         return datetime.fromisoformat(value)
     if kind.startswith("RiskAversionCheck") and isinstance(value, Mapping):

@@ -25,7 +25,7 @@ by `coverage`, not proved in the paper.
 
 from __future__ import annotations
 
-from math import e, log
+from math import log
 from typing import Literal
 
 import numpy as np
@@ -34,6 +34,8 @@ from numpy.typing import ArrayLike
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
+from covbandit.kernels.confidence import confidence_term as beta_of
+from covbandit.kernels.jit.compilation import uncompiled
 from covbandit.problems.designs import n_moments
 from covbandit.problems.problem import Problem
 from covbandit.theory.bound import as_problem, as_variance_bound
@@ -231,7 +233,7 @@ def _pairwise(
 
 
 def _beta(t: int, unions: int, dimension: int, regularization: float) -> float:
-    return log(1 / _delta(t)) + unions * log(log(t)) + dimension / 2 * log(1 + e / regularization)
+    return float(uncompiled(beta_of)(log(t), unions, dimension, regularization))
 
 
 def _delta(t: int) -> float:

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 
 from covbandit.core import validation
 from covbandit.core.typing import F64
+from covbandit.kernels.confidence import unit_covariance_radius as unit_radius
+from covbandit.kernels.jit.compilation import uncompiled
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,7 @@ def root_of_form(form: F64, weights: F64) -> F64:
 
 def unit_covariance_radius(counts: F64, t: int) -> F64:
     """Return g for b = 1, made symmetric, which changes no quadratic form; NaN for pairs never seen."""
+    alone = counts.diagonal()
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = 3 * log(t) / counts
-        centring = log(t) / np.sqrt(counts * counts.diagonal())  # 1/√(N_ij N_jj)
-    centring = (np.sqrt(48) + np.sqrt(36)) / 2 * (centring + centring.T)
-    return np.where(counts > 0, 16 * np.maximum(ratio, np.sqrt(ratio)) + centring, np.nan)
+        radius = uncompiled(unit_radius)(counts, alone[:, None], alone[None, :], log(t))
+    return np.where(counts > 0, radius, np.nan)

@@ -22,7 +22,7 @@ from numba.extending import intrinsic as _intrinsic
 from numba.np.arrayobj import make_array
 
 from covbandit.core.typing import F64
-from covbandit.kernels.jit.compilation import kernel
+from covbandit.kernels.jit.compilation import UNCOMPILED, kernel
 
 intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = _intrinsic
 
@@ -86,6 +86,19 @@ def _dsyevd(typing_context: Any, A: Any, values: Any, work: Any, integers: Any) 
         return _call(builder, "dsyevd", "V", "U", a[1], a[0], a[1], w[0], space[0], space[2], whole, more[2])
 
     return types.int64(A, values, work, integers), lower
+
+
+def _decompose_in_python(A: F64, values: F64, *_: F64) -> int:
+    """Do as both of them, for kernels that run uncompiled."""
+    from scipy.linalg.lapack import dsyev
+
+    values[:], vectors, info = dsyev(A.T, compute_v=1, lower=0)
+    A[:] = vectors.T
+    return int(info)
+
+
+if UNCOMPILED:
+    _dsyev = _dsyevd = _decompose_in_python
 
 
 @kernel()

@@ -10,12 +10,13 @@ Four facts about Numba shape this file.
 * `numba.config.CACHE_DIR` is global. It is set only for the moment in which a kernel is told where it is kept, so
   other packages keep theirs.
 * A kernel that calls another one contains that one's code again, and the compiler goes through all of it again. The
-  large ones are therefore called by symbol (`separate`): compiled once, wherever they are called from. The name of a
+  large ones are therefore called by symbol (`out_of_line`): compiled once, wherever they are called from. The name of a
   symbol contains the hash of what is called, and so does the hash of whoever calls it.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
@@ -27,11 +28,12 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core import config as _numba_config
 from numba.core.event import Listener, install_listener
 
 from covbandit.core.fingerprints import function_hash, referred_to, remember, source_hash
-from covbandit.kernels.jit.linking import define, define_as_fatal, stand_in_for
+from covbandit.kernels.jit.linking import define, define_as_fatal, external_call
 
 config: Any = _numba_config  # its attributes are made at run time
 P = ParamSpec("P")
@@ -43,9 +45,13 @@ as an argument and are called with this constant where it is the size: once inli
 of a round's time. Other sizes share the general code; a copy per size would cost every user a second of compilation."""
 
 QUIET = "COVBANDIT_QUIET"
-"""The environment variable that, set to anything but 0, keeps `ready` from saying that it compiles."""
+"""The environment variable that, set to anything but 0, keeps `compiled` from saying that it compiles."""
 
-_HOW_TO_CALL = ("kernels/jit/linking.py",)
+UNCOMPILED = os.environ.get("COVBANDIT_UNCOMPILED", "0") not in ("", "0")
+"""Whether kernels run as the Python functions that they are made of, a thousand times slower: for debuggers, and to see
+which of their lines tests run. Numbers may differ in their last digits."""
+
+_HOW_TO_COMPILE = ("kernels/jit/linking.py", "kernels/jit/views.py")
 _OUTDATED_AFTER = 30 * 24 * 3600.0  # seconds for which compiled code of earlier sources is kept
 _lock = threading.RLock()
 _signatures: dict[int, Any] = {}
@@ -54,7 +60,7 @@ _on_demand: set[int] = set()
 _hashes: dict[Any, str] = {}
 _kept: dict[Any, bool] = {}  # whether a kernel is kept on disk, once that was tried
 _callbacks: dict[int, Any] = {}
-_separate: dict[int, Any] = {}  # dispatchers that are called by symbol, by the id of what stands for them in kernels
+_out_of_line: dict[int, Any] = {}  # dispatchers that are called by symbol, by the id of what stands for them in kernels
 _symbols: set[str] = set()
 
 
@@ -115,10 +121,12 @@ def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Calla
     Returns
     -------
     callable
-        A decorator that returns a Numba dispatcher. Call it from Python through `ready`.
+        A decorator that returns a Numba dispatcher. Call it from Python through `compiled`.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        if UNCOMPILED:
+            return _as_it_is(function)
         # Kernels neither allocate nor keep arrays, so they need no reference counting, which at d = 5 would take a
         # fifth of the time of a simulation step.
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
@@ -139,27 +147,46 @@ def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Calla
     return decorate
 
 
-def ready(dispatcher: Callable[P, R]) -> Callable[P, R]:
+def _as_it_is(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a kernel that is not compiled: like compiled code, it divides by zero without a word."""
+
+    @functools.wraps(function)
+    def run(*arguments: P.args, **named: P.kwargs) -> R:
+        with np.errstate(all="ignore"):
+            return function(*arguments, **named)
+
+    plain = cast("Any", run)
+    plain.py_func = function
+    plain._can_compile = False
+    return run
+
+
+def compiled(dispatcher: Callable[P, R]) -> Callable[P, R]:
     """Return the kernel, compiled (or loaded from the cache) for its one signature.
 
     The first time in a process that something is compiled, and not merely loaded, a line on standard error says so,
     unless the environment variable ``COVBANDIT_QUIET`` is set.
     """
-    compiled = cast("Any", dispatcher)
-    if compiled._can_compile:
+    found = cast("Any", dispatcher)
+    if found._can_compile:
         if not _here.may_compile:
             raise CompilationNeeded(dispatcher)
         with _lock:
-            if compiled._can_compile:
-                for callee in _called_by_symbol(compiled):
+            if found._can_compile:
+                for callee in _called_by_symbol(found):
                     _register(callee)
-                _compile(compiled, _give_notice)
-                compiled.disable_compile()
+                _compile(found, _give_notice)
+                found.disable_compile()
     return dispatcher
 
 
+def uncompiled(dispatcher: Callable[P, R]) -> Callable[..., Any]:
+    """Return the Python function that a kernel is compiled from: a formula that Python uses for arrays, too."""
+    return cast("Callable[..., Any]", cast("Any", dispatcher).py_func)
+
+
 class nothing_compiles:  # noqa: N801 - called as a function is; a generator would cost every ask and tell more
-    """Let `ready` raise `CompilationNeeded`, in this thread, rather than compile or load: for whoever holds a lock.
+    """Let `compiled` raise `CompilationNeeded`, in this thread, rather than compile or load: for whoever holds a lock.
 
     Compiling takes seconds. Whoever catches the error gives up the lock, makes the kernel ready and begins again.
     """
@@ -174,7 +201,7 @@ class nothing_compiles:  # noqa: N801 - called as a function is; a generator wou
 
 @contextmanager
 def without_notice() -> Iterator[None]:
-    """Let `ready` compile without a word: for whoever shows that it does."""
+    """Let `compiled` compile without a word: for whoever shows that it does."""
     _notice.unwanted += 1
     try:
         yield
@@ -231,10 +258,10 @@ def _hash(dispatcher: Any) -> str:
     """Return what tells apart the versions of a kernel's compiled code; computed when all modules are imported."""
     if dispatcher not in _hashes:
         whole = (
-            source_hash(_HOW_TO_CALL),
+            source_hash(_HOW_TO_COMPILE),
             sorted(dispatcher.targetoptions.items()),
             str(_signatures.get(id(dispatcher), "")),
-            function_hash(dispatcher.py_func, _symbol_called_by),
+            function_hash(dispatcher.py_func, _compiled_as),
         )
         _hashes[dispatcher] = hashlib.sha256(repr(whole).encode()).hexdigest()[:16]
     return _hashes[dispatcher]
@@ -283,30 +310,37 @@ def _drop_outdated(dispatcher: Any) -> None:
                     folder.parent.rmdir()
 
 
-def separate(dispatcher: Callable[P, R]) -> Callable[P, R]:
+def out_of_line(dispatcher: Callable[P, R]) -> Callable[P, R]:
     """Return a stand-in for a kernel with a signature, by which other kernels call it without containing its code.
 
     For kernels of some size: the call itself takes a few nanoseconds more. Python calls the kernel itself.
     """
-    stand_in = stand_in_for(_name(dispatcher), lambda: _symbol(dispatcher), _signatures[id(dispatcher)])
-    _separate[id(stand_in)] = dispatcher
-    return cast("Callable[P, R]", stand_in)
+    if UNCOMPILED:
+        return dispatcher
+    external = external_call(_name(dispatcher), lambda: _symbol(dispatcher), _signatures[id(dispatcher)])
+    _out_of_line[id(external)] = dispatcher
+    return cast("Callable[P, R]", external)
 
 
 def _symbol(dispatcher: Any) -> str:
     return f"{_name(dispatcher)}.{_hash(dispatcher)}"
 
 
-def _symbol_called_by(stand_in: object) -> str | None:
-    """Return the symbol that a value stands for in kernels, None if it is no stand-in."""
-    return _symbol(_separate[id(stand_in)]) if id(stand_in) in _separate else None
+def _compiled_as(value: object) -> str | None:
+    """Return what compiled code contains of a value that it does not contain as it is; None for all others.
+
+    Of a kernel that is called by symbol, that is the symbol; of a class that declares a view, the places of its names.
+    """
+    if id(value) in _out_of_line:
+        return _symbol(_out_of_line[id(value)])
+    return str(value.compiled_as) if isinstance(value, type) and hasattr(value, "compiled_as") else None
 
 
 def _register(dispatcher: Any) -> None:
     """Compile a kernel and tell the linker its address, before anything that calls it by symbol is loaded."""
     symbol = _symbol(dispatcher)
     if symbol not in _symbols:
-        (result,) = ready(dispatcher).overloads.values()  # type: ignore[attr-defined]
+        (result,) = compiled(dispatcher).overloads.values()  # type: ignore[attr-defined]
         define(symbol, result)
         _symbols.add(symbol)
 
@@ -324,7 +358,7 @@ def _contained(dispatcher: Any) -> list[Any]:
 def _called_by_symbol(dispatcher: Any) -> list[Any]:
     """Return the kernels that a kernel calls by symbol, itself or in helpers that it contains."""
     values = [value for each in _contained(dispatcher) for value in referred_to(each.py_func)]
-    found = {id(value): _separate[id(value)] for value in values if id(value) in _separate}
+    found = {id(value): _out_of_line[id(value)] for value in values if id(value) in _out_of_line}
     return list(found.values())
 
 
@@ -333,9 +367,11 @@ def callback(dispatcher: Callable[P, R]) -> Callable[P, R]:
 
     A dispatcher would do as well, but Numba looks up its address anew in every call, which takes 0.1 ms.
     """
-    compiled = cast("Any", ready(dispatcher))
+    found = cast("Any", compiled(dispatcher))
+    if UNCOMPILED:
+        return dispatcher
     if id(dispatcher) not in _callbacks:
-        (result,) = compiled.overloads.values()
+        (result,) = found.overloads.values()
         _callbacks[id(dispatcher)] = numba.types.CompileResultWAP(result)
     return cast("Callable[P, R]", _callbacks[id(dispatcher)])
 
@@ -372,7 +408,7 @@ def names_needed(kernels: Iterable[Callable[..., Any]]) -> list[str]:
 
 def compile_for_use(name: str) -> None:
     """Compile a kernel and all that it calls, or load them from the cache."""
-    ready(_kernel_named(name))
+    compiled(_kernel_named(name))
 
 
 def compile_for_cache(name: str) -> None:

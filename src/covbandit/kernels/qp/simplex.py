@@ -33,7 +33,7 @@ from __future__ import annotations
 import numpy as np
 
 from covbandit.core.typing import F64, I64
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 
 _EPS = 2.220446049250313e-16
 _SINGULAR = 1e-13  # a pivot below this share of its terms is rounding
@@ -411,4 +411,4 @@ def maximize_on_simplex(
     return iteration if converged else -iteration
 
 
-call_simplex_maximizer = separate(maximize_on_simplex)
+call_simplex_maximizer = out_of_line(maximize_on_simplex)

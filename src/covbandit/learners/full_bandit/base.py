@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,23 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, NotIdentified, StateFileError
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.learners.full_bandit.design_schedule import (
-    COMPLETED,
-    COVARIANCE,
-    DESIGN,
     EXACT,
-    MEAN,
     PROJECT,
-    WIDTH,
+    DesignState,
     decide_by_schedule,
     find_place,
-    schedule_layout,
 )
 from covbandit.learners.protocol.base import Hold, Learner
 from covbandit.learners.protocol.explanation import STANDARD_ERROR, Estimates
 from covbandit.learners.protocol.serialization import require_counts, require_finite, require_weights, require_whole
-from covbandit.learners.protocol.state import ACTIVE, CAP, Layout
 from covbandit.problems.designs import as_design, inverses, n_moments, products
 
 Indefinite = Literal["project", "exact"]
@@ -38,7 +32,8 @@ class ExploreThenExploit(Learner):
     """A learner that plays rounds of a design until it knows enough, then what seems best, then more rounds."""
 
     feedback = "total"
-    _layout = schedule_layout()
+    _state_class = DesignState
+    _view: DesignState
     _decide_kernel = decide_by_schedule
     _refresh_kernel: ClassVar[Callable[..., None]]
     variance_bound: float = 1.0  # for those that make gradient steps
@@ -60,34 +55,38 @@ class ExploreThenExploit(Learner):
         if design is not None:
             d = validation.as_count(n_options, "n_options", 1)
             self.design = as_design(design, d, validation.as_options(options, d))
-            self._layout = schedule_layout(-(-len(self.design) // d**2))
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
 
     @classmethod
-    def _layout_for(cls, d: int, config: dict[str, Any]) -> Layout:
-        design = config.get("design")
-        return schedule_layout() if design is None else schedule_layout(-(-len(design) // d**2))
+    def _block_sizes(cls, d: int, arguments: Mapping[str, Any]) -> dict[str, int]:
+        design = arguments.get("design")
+        size = 1 if design is None else -(-len(design) // d**2)  # the paper's d(d+1)/2 actions fit into d² numbers
+        return dict.fromkeys(("action_count", "action_mean", "action_scatter"), size)
 
-    def _parameters(self) -> Sequence[float] | F64:
-        actions = n_moments(self.n_options) if self.design is None else len(self.design)
-        common = (self.risk_aversion or 0.0, float(_CODES[self.indefinite]), float(actions), self.variance_bound)
-        return common if self.design is None else np.concatenate([common, inverses(self.design)])
+    def _parameters(self) -> Mapping[str, ArrayLike]:
+        return {
+            "risk_aversion": self.risk_aversion or 0.0,
+            "indefinite": _CODES[self.indefinite],
+            "n_actions": n_moments(self.n_options) if self.design is None else len(self.design),
+            "variance_bound": self.variance_bound,
+            "design": () if self.design is None else inverses(self.design),
+        }
 
     @property
     def rounds_completed(self) -> int:
         """How often every action of the design has been observed: N in Algorithm 3."""
-        return int(self._state.v[COMPLETED, 0])
+        return int(self._view.completed)
 
     def _estimates(self) -> Estimates:
         """Return the estimates of the last completed round; what takes a variance is unknown before the second."""
-        s = self._state
+        s = self._view
         if self.rounds_completed == 0:
             return Estimates(width_kind=STANDARD_ERROR)
-        mean, sigma, width = s.v[MEAN].copy(), s.m[COVARIANCE].copy(), s.v[WIDTH].copy()
-        out = np.flatnonzero(s.v[CAP] <= 0)
+        mean, sigma, width = s.mean.copy(), s.covariance.copy(), s.width.copy()
+        out = np.flatnonzero(s.cap <= 0)
         if out.size:
             # Of a retired option there is what was seen of it alone; in a design of one's own it need not be alone.
-            n = np.zeros(out.size) if self.design is not None else self._action_counts()[out]
+            n = np.zeros(out.size) if self.design is not None else s.action_count[out]
             mean[out[n < 1]] = np.nan
             width[out[n < 2]] = np.nan
             variances = np.where(n < 2, np.nan, sigma[out, out])
@@ -97,10 +96,6 @@ class ExploreThenExploit(Learner):
         if self.rounds_completed == 1:
             return Estimates(mean, width_kind=STANDARD_ERROR)
         return Estimates(mean, sigma, width, STANDARD_ERROR)
-
-    def _action_counts(self) -> F64:
-        assert self._layout is not None
-        return self._layout.named(self._state)["action_count"].ravel()
 
     def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
         require_counts(arrays, ["action_count"], rounds)
@@ -147,9 +142,9 @@ class ExploreThenExploit(Learner):
                 "of these alone to the design, or leave design out: the default serves any of its options"
             )
 
-    def _arrange(self) -> None:
-        super()._arrange()
-        in_use = self._state.v[ACTIVE]
+    def _update_books(self) -> None:
+        super()._update_books()
+        in_use = self._view.active
         if self.design is None:
             return
         whole = inverses(self.design)
@@ -162,26 +157,25 @@ class ExploreThenExploit(Learner):
             narrow = inverses(left)[left.size :].reshape(-1, len(left))
             wide[np.ix_(np.concatenate([options, moments]), actions)] = narrow
             whole = np.concatenate([self.design.ravel(), wide.ravel()])
-        self._state.p[DESIGN:] = whole
+        self._view.design = whole
 
-    def _adapt(self) -> None:
-        ready(find_place)(self._state)
+    def _on_retirement(self) -> None:
+        compiled(find_place)(self._state)
         if self.rounds_completed:
-            ready(self._kernel("_refresh_kernel"))(self._state)
+            compiled(self._kernel("_refresh_kernel"))(self._state)
 
 
 class MergingExploreThenExploit(ExploreThenExploit):
     """One whose decisions follow from the statistics of its actions alone, so that it can be merged."""
 
     def _merge(self, other: Self) -> None:
-        assert self._layout is not None
-        mine, theirs = self._layout.named(self._state), self._layout.named(other._state)
-        n, m = mine["action_count"], theirs["action_count"]
+        mine, theirs = self._view, other._view
+        n, m = mine.action_count, theirs.action_count
         total = np.maximum(n + m, 1)
-        between = theirs["action_mean"] - mine["action_mean"]
-        mine["action_mean"] += between * (m / total)
-        mine["action_scatter"] += theirs["action_scatter"] + between**2 * (n * m / total)
-        mine["action_count"] += m
-        ready(find_place)(self._state)
+        between = theirs.action_mean - mine.action_mean
+        mine.action_mean += between * (m / total)
+        mine.action_scatter += theirs.action_scatter + between**2 * (n * m / total)
+        mine.action_count += m
+        compiled(find_place)(self._state)
         if self.rounds_completed:
-            ready(self._kernel("_refresh_kernel"))(self._state)
+            compiled(self._kernel("_refresh_kernel"))(self._state)

@@ -21,45 +21,28 @@ from numba import types
 
 from covbandit.core.typing import F64
 from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS
-from covbandit.kernels.design_actions import add_action
+from covbandit.kernels.design_actions import add_action, options_of_action
 from covbandit.kernels.jit.compilation import kernel
 from covbandit.kernels.optimistic.search import SEARCH_ROWS
 from covbandit.learners.full_bandit.active_design import usable_count
 from covbandit.learners.protocol.state import (
-    CAP,
-    COUNT,
     DECIDE,
-    FIRST_ROW,
-    HOLD_ROUNDS,
-    IN_USE,
-    START,
     STATE_TYPE,
-    TOLD,
-    Layout,
+    UPDATE,
+    LearnerState,
     State,
+    block,
+    matrix,
+    number,
+    parameter,
+    parameters,
+    row,
+    work_integers,
+    work_matrices,
+    work_matrix,
+    work_row,
+    work_rows,
 )
-
-WORK = FIRST_ROW  # scratch rows of the maximisers
-CENTRED = WORK + SEARCH_ROWS  # scratch row: means less that of the first option
-FROM = CENTRED + 1  # scratch row: weights to start a maximiser from
-MEAN = CENTRED + 2  # row: θ̂ of the last completed round
-WIDTH = MEAN + 1  # row: standard errors of θ̂, 0 while unknown
-WEIGHTS = MEAN + 2  # row: what to play in exploitation
-COMPLETED = MEAN + 3  # rows of which only the first entry is used: N, the number of rounds completed
-BEGUN = MEAN + 4  # how many actions have more than N observations
-CURSOR = MEAN + 5  # the first action that has no more than N
-REMOVED = MEAN + 6  # how many negative eigenvalues of Σ̂ were removed
-SEARCH = 0  # scratch slabs of LAPACK and the maximisers
-MATRIX = DECOMPOSITION_SLABS  # scratch slab
-NOTHING = MATRIX + 1  # scratch slab that nobody writes: zero
-COVARIANCE = MATRIX + 2  # slab: Σ̂ of the last completed round, as it is used
-ACTIONS = MATRIX + 3  # blocks: number, mean and scatter of the observations of each action
-
-RISK_AVERSION = 0  # parameters
-INDEFINITE = 1  # PROJECT or EXACT
-N_ACTIONS = 2
-VARIANCE_BOUND = 3  # b, the unit of gradient steps
-DESIGN = 4  # of a design of one's own: K × d weights, then B⁺ (d × K) and C⁺ (d(d+1)/2 × K)
 
 PROJECT = 0
 EXACT = 1
@@ -70,68 +53,66 @@ COMPLETED_A_ROUND = 2
 
 SAME = 1e-9  # weights this close to those of an action are that action
 
-REFRESH = types.void(STATE_TYPE)
-"""Signature of a kernel that computes anew all that follows from the statistics of the actions."""
-
 _SCHEDULED = types.int64(STATE_TYPE, types.int64)
 
 
-def schedule_layout(slabs: int = 1) -> Layout:
-    """Return the layout of a learner whose statistics of all actions take so many slabs each."""
+class DesignState(LearnerState):
+    """What learners keep that explore by a design."""
 
-    def size(d: int) -> int:
-        return slabs
+    mean = row("θ̂ of the last completed round")
+    width = row("standard errors of θ̂, 0 while unknown")
+    weights = row("what to play in exploitation")
+    completed = number("N, the number of rounds completed")
+    begun = number("how many actions have more than N observations")
+    cursor = number("the first action that has no more than N")
+    removed = number("how many negative eigenvalues of Σ̂ were removed")
+    covariance = matrix("Σ̂ of the last completed round, as it is used")
+    action_count = block("observations of each action")
+    action_mean = block("mean of the totals of each action")
+    action_scatter = block("scatter of the totals of each action")
 
-    return Layout(
-        rows=("mean", "width", "weights", "completed", "begun", "cursor", "removed"),
-        slabs=("covariance",),
-        scratch_rows=SEARCH_ROWS + 2,
-        scratch_slabs=DECOMPOSITION_SLABS + 2,
-        scratch_ints=4,
-        blocks=(("action_count", size), ("action_mean", size), ("action_scatter", size)),
-    )
+    risk_aversion = parameter("ρ, or 0 without risk")
+    indefinite = parameter("PROJECT or EXACT")
+    n_actions = parameter("K, the number of actions")
+    variance_bound = parameter("b, the unit of gradient steps")
+    design = parameters("a design of the user's: K × d weights, then B⁺ (d × K) and C⁺ (d(d+1)/2 × K); else nothing")
+
+    centred_mean = work_row("the means less that of the first option in use")
+    start_point = work_row("weights to start a maximiser from")
+    lifted = work_matrix("a covariance to maximise with")
+    zeros = work_matrix("nothing writes to it")
+    work = work_rows("for the maximisers", SEARCH_ROWS)
+    search = work_matrices("for LAPACK and the maximisers", DECOMPOSITION_SLABS)
+    integers = work_integers("for the maximisers", 4)
 
 
 @kernel()
-def n_places(s: State) -> int:
-    """Return how many numbers each of the three blocks holds, at least one per action."""
-    d = s.v.shape[1]
-    return int((s.m.shape[0] - ACTIONS) * d * d // 3)
+def has_closed_forms(s: DesignState) -> bool:
+    """Return True if the design is the paper's: single options, then pairs, half on each."""
+    return s.design.size == 0
 
 
 @kernel()
-def has_closed_forms(s: State) -> bool:
-    """Tell whether the design is the paper's: single options, then pairs, half on each."""
-    return s.p.size == DESIGN
-
-
-@kernel()
-def is_usable(s: State, k: int) -> bool:
-    """Tell whether an action contains no retired option."""
-    d = s.v.shape[1]
-    if s.i[IN_USE] == d:
+def is_usable(s: DesignState, k: int) -> bool:
+    """Return True if an action contains no retired option."""
+    d = s.count.size
+    if s.n_in_use == d:
         return True
     if not has_closed_forms(s):
         on_retired = 0.0
         for i in range(d):
-            if s.v[CAP, i] <= 0.0:
-                on_retired += s.p[DESIGN + k * d + i]
+            if s.cap[i] <= 0.0:
+                on_retired += s.design[k * d + i]
         return bool(on_retired == 0.0)
-    if k < d:
-        return bool(s.v[CAP, k] > 0.0)
-    k -= d
-    i = 0
-    while k >= d - 1 - i:
-        k -= d - 1 - i
-        i += 1
-    return bool(s.v[CAP, i] > 0.0 and s.v[CAP, i + 1 + k] > 0.0)
+    i, j = options_of_action(k, d)
+    return bool(s.cap[i] > 0.0 and s.cap[j] > 0.0)
 
 
 @kernel()
-def _n_usable(s: State) -> int:
+def _n_usable(s: DesignState) -> int:
     """Return how many actions contain no retired option."""
-    n = int(s.p[N_ACTIONS])
-    if s.i[IN_USE] == s.v.shape[1]:
+    n = int(s.n_actions)
+    if s.n_in_use == s.count.size:
         return n
     if has_closed_forms(s):
         return usable_count(s)
@@ -143,32 +124,33 @@ def _n_usable(s: State) -> int:
 
 @kernel()
 def _exploits(rounds: float, t: float, d: float) -> bool:
-    """Tell whether so many rounds suffice at step t (line 4)."""
+    """Return True if so many rounds suffice at step t (line 4)."""
     reach = rounds * d
     return reach * reach * reach > t * t
 
 
 @kernel()
-def is_exploring(s: State, t: int) -> bool:
-    """Tell whether a round is in progress or, at step t, to begin."""
-    return s.v[BEGUN, 0] > 0.0 or not _exploits(s.v[COMPLETED, 0], t, s.i[IN_USE])
+def is_exploring(s: DesignState, t: int) -> bool:
+    """Return True if a round is in progress or, at step t, to begin."""
+    return s.begun > 0.0 or not _exploits(s.completed, t, s.n_in_use)
 
 
 @kernel(_SCHEDULED, on_demand=True)
-def scheduled_action(s: State, t: int) -> int:
+def scheduled_action(state: State, t: int) -> int:
     """Return the action to play at step t, -1 for exploitation.
 
     Rounds that are outstanding are taken to follow the schedule, except held ones: these advance nothing.
     """
-    now = max(s.i[TOLD], min(s.i[HOLD_ROUNDS], t - 1)) + 1
+    s = DesignState(state)
+    now = max(s.told, min(s.hold_rounds, t - 1)) + 1
     if now == t:
-        return int(s.v[CURSOR, 0]) if is_exploring(s, t) else -1
-    d = s.i[IN_USE]
-    n_actions = int(s.p[N_ACTIONS])
+        return int(s.cursor) if is_exploring(s, t) else -1
+    d = s.n_in_use
+    n_actions = int(s.n_actions)
     n = _n_usable(s)
-    count = s.m[ACTIONS:].reshape(3 * n_places(s))
-    rounds = s.v[COMPLETED, 0]
-    begun = int(s.v[BEGUN, 0])
+    count = s.action_count
+    rounds = s.completed
+    begun = int(s.begun)
     while True:
         if begun == 0 and _exploits(rounds, now, d):
             if _exploits(rounds, t, d):
@@ -191,12 +173,12 @@ def scheduled_action(s: State, t: int) -> int:
 
 
 @kernel()
-def write_action(s: State, k: int, w: F64) -> None:
+def write_action(s: DesignState, k: int, w: F64) -> None:
     """Write the weights of an action."""
     d = w.size
     if not has_closed_forms(s):
         for i in range(d):
-            w[i] = s.p[DESIGN + k * d + i]
+            w[i] = s.design[k * d + i]
         return
     for i in range(d):
         w[i] = 0.0
@@ -204,26 +186,26 @@ def write_action(s: State, k: int, w: F64) -> None:
 
 
 @kernel()
-def _is_action(s: State, k: int, w: F64) -> bool:
-    """Tell whether weights are those of an action of one's own design."""
+def _is_action(s: DesignState, k: int, w: F64) -> bool:
+    """Return True if weights are those of an action of one's own design."""
     d = w.size
     furthest = 0.0
     for i in range(d):
-        furthest = max(furthest, abs(w[i] - s.p[DESIGN + k * d + i]))
+        furthest = max(furthest, abs(w[i] - s.design[k * d + i]))
     return furthest <= SAME
 
 
 @kernel()
-def action_of(s: State, w: F64) -> int:
+def action_of(s: DesignState, w: F64) -> int:
     """Return the action whose weights these are, -1 if there is none; of several, one with the fewest observations."""
     d = w.size
     if not has_closed_forms(s):
-        cursor = int(s.v[CURSOR, 0])
+        cursor = int(s.cursor)
         if _is_action(s, cursor, w):
             return cursor
-        count = s.m[ACTIONS:].reshape(3 * n_places(s))
+        count = s.action_count
         found = -1
-        for k in range(int(s.p[N_ACTIONS])):
+        for k in range(int(s.n_actions)):
             if (found < 0 or count[k] < count[found]) and _is_action(s, k, w):
                 found = k
         return found
@@ -245,21 +227,19 @@ def action_of(s: State, w: F64) -> int:
 
 
 @kernel()
-def absorb_action(s: State, w: F64, y: F64) -> int:
+def absorb_action(s: DesignState, w: F64, y: F64) -> int:
     """Take in the total of one round; return what it was: exploitation, exploration or the last of a round's actions.
 
     What is neither an action nor exploitation counts as exploration that nothing is learned from.
     """
-    if not is_exploring(s, s.i[TOLD] + 1):
+    if not is_exploring(s, s.told + 1):
         return EXPLOITED
     k = action_of(s, w)
     if k < 0:
         return EXPLORED
-    size = n_places(s)
-    known = s.m[ACTIONS:].reshape(3 * size)
-    count = known[:size]
-    mean = known[size : 2 * size]
-    scatter = known[2 * size :]
+    count = s.action_count
+    mean = s.action_mean
+    scatter = s.action_scatter
     before = count[k]
     count[k] = before + 1.0
     away = y[0] - mean[k]
@@ -267,26 +247,31 @@ def absorb_action(s: State, w: F64, y: F64) -> int:
     scatter[k] += away * (y[0] - mean[k])
     for i in range(w.size):
         if w[i] > SAME:
-            s.v[COUNT, i] += 1.0
-    rounds = s.v[COMPLETED, 0]
+            s.count[i] += 1.0
+    rounds = s.completed
     if before > rounds or not is_usable(s, k):
         return EXPLORED
-    s.v[BEGUN, 0] += 1.0
-    if s.v[BEGUN, 0] < _n_usable(s):
-        cursor = int(s.v[CURSOR, 0])
+    s.begun += 1.0
+    if s.begun < _n_usable(s):
+        cursor = int(s.cursor)
         while count[cursor] > rounds or not is_usable(s, cursor):
             cursor += 1
-        s.v[CURSOR, 0] = cursor
+        s.cursor = cursor
         return EXPLORED
-    find_place(s)
+    _find_place(s)
     return COMPLETED_A_ROUND
 
 
-@kernel(REFRESH, on_demand=True)
-def find_place(s: State) -> None:
-    """Work out from the numbers of observations how many rounds are complete and where in the next one we are."""
-    n = int(s.p[N_ACTIONS])
-    count = s.m[ACTIONS:].reshape(3 * n_places(s))
+@kernel(UPDATE, on_demand=True)
+def find_place(state: State) -> None:
+    """Find out from the counts of the actions how many rounds are complete, and where in the next one we are."""
+    _find_place(DesignState(state))
+
+
+@kernel()
+def _find_place(s: DesignState) -> None:
+    n = int(s.n_actions)
+    count = s.action_count
     cursor = 0
     while not is_usable(s, cursor):
         cursor += 1
@@ -298,21 +283,22 @@ def find_place(s: State) -> None:
     begun = 0
     for k in range(n):
         begun += count[k] > rounds and is_usable(s, k)
-    s.v[COMPLETED, 0] = rounds
-    s.v[BEGUN, 0] = begun
-    s.v[CURSOR, 0] = cursor
+    s.completed = rounds
+    s.begun = begun
+    s.cursor = cursor
 
 
 @kernel(DECIDE)
-def decide_by_schedule(s: State, t: int, w: F64) -> None:
+def decide_by_schedule(state: State, t: int, w: F64) -> None:
     """Play the scheduled action or, in exploitation, the weights found when the last round was completed.
 
     While all of the first round is outstanding, exploitation may be asked for before anything is known: equal weights.
     """
-    k = scheduled_action(s, t)
+    s = DesignState(state)
+    k = scheduled_action(state, t)
     if k >= 0:
         write_action(s, k, w)
         return
-    row = WEIGHTS if s.v[COMPLETED, 0] > 0.0 else START
+    known = s.weights if s.completed > 0.0 else s.start_weights
     for i in range(w.size):
-        w[i] = s.v[row, i]
+        w[i] = known[i]

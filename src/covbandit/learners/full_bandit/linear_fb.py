@@ -7,33 +7,34 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from covbandit.core.typing import F64
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.learners.full_bandit.base import MergingExploreThenExploit
-from covbandit.learners.full_bandit.design_schedule import COMPLETED_A_ROUND, MEAN, REFRESH, WEIGHTS, absorb_action
+from covbandit.learners.full_bandit.design_schedule import COMPLETED_A_ROUND, DesignState, absorb_action
 from covbandit.learners.full_bandit.estimates import call_estimate_moments
 from covbandit.learners.protocol.base import Hold
-from covbandit.learners.protocol.state import ABSORB, CAP, State
+from covbandit.learners.protocol.state import ABSORB, UPDATE, State
 
 
-@kernel(REFRESH)
-def _refresh(s: State) -> None:
+@kernel(UPDATE)
+def _refresh(state: State) -> None:
     """Estimate the means and choose the largest, the first one of several."""
-    call_estimate_moments(s)
+    s = DesignState(state)
+    call_estimate_moments(state)
     best = -1
-    for i in range(s.v.shape[1]):
-        s.v[WEIGHTS, i] = 0.0
-        if s.v[CAP, i] > 0.0 and (best < 0 or s.v[MEAN, i] > s.v[MEAN, best]):
+    for i in range(s.count.size):
+        s.weights[i] = 0.0
+        if s.cap[i] > 0.0 and (best < 0 or s.mean[i] > s.mean[best]):
             best = i
-    s.v[WEIGHTS, best] = 1.0
+    s.weights[best] = 1.0
 
 
-_call_refresh = separate(_refresh)
+_call_refresh = out_of_line(_refresh)
 
 
 @kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
-    if absorb_action(s, w, y) == COMPLETED_A_ROUND:
-        _call_refresh(s)
+def _absorb(state: State, w: F64, y: F64) -> None:
+    if absorb_action(DesignState(state), w, y) == COMPLETED_A_ROUND:
+        _call_refresh(state)
 
 
 class LinearFB(MergingExploreThenExploit):

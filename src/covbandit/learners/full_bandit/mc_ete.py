@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,144 +11,135 @@ from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import Unsupported
 from covbandit.kernels.algebra.cholesky import cholesky
-from covbandit.kernels.jit.compilation import kernel, ready, separate
-from covbandit.kernels.optimistic.search import SEARCH_ROWS, SEARCH_SLABS, call_search
+from covbandit.kernels.jit.compilation import compiled, kernel, out_of_line
+from covbandit.kernels.optimistic.search import SEARCH_SLABS, call_search
 from covbandit.kernels.qp.simplex import call_simplex_maximizer, iteration_limit
 from covbandit.learners.full_bandit.base import Indefinite, MergingExploreThenExploit
 from covbandit.learners.full_bandit.design_schedule import (
-    CENTRED,
     COMPLETED_A_ROUND,
-    COVARIANCE,
-    FROM,
-    MATRIX,
-    MEAN,
-    NOTHING,
-    REFRESH,
-    REMOVED,
-    RISK_AVERSION,
-    SEARCH,
-    WEIGHTS,
-    WORK,
+    DesignState,
     absorb_action,
     scheduled_action,
 )
 from covbandit.learners.full_bandit.estimates import call_estimate_moments, project_covariance
 from covbandit.learners.protocol.base import Hold
-from covbandit.learners.protocol.state import ABSORB, CAP, FIRST_INT, State
-from covbandit.maximization import Optimum, maximize_optimistic, solve
+from covbandit.learners.protocol.certification import certify_search, over_all_options
+from covbandit.learners.protocol.retired_options import first_in_use
+from covbandit.learners.protocol.state import ABSORB, UPDATE, State
+from covbandit.maximization import Optimum, solve
 
 
 @kernel()
-def _maximize_concave(s: State, matrix: int) -> None:
+def _maximize_concave(s: DesignState, matrix: F64) -> None:
     """Find the best weights for a matrix with no negative eigenvalue (along the simplex)."""
-    d = s.v.shape[1]
+    d = s.count.size
     call_simplex_maximizer(
-        s.v[MEAN],
-        s.m[matrix],
-        2.0 * s.p[RISK_AVERSION],
-        s.v[CAP],
-        s.v[FROM],
-        s.v[WEIGHTS],
-        s.m[SEARCH],
-        s.v[WORK : WORK + 4],
-        s.i[FIRST_INT:],
+        s.mean,
+        matrix,
+        2.0 * s.risk_aversion,
+        s.cap,
+        s.start_point,
+        s.weights,
+        s.search[0],
+        s.work[:4],
+        s.integers,
         iteration_limit(d),
     )
 
 
 @kernel()
-def _lift(s: State) -> bool:
-    """Write Σ̂ plus a constant; tell whether that is positive definite.
+def _lift(s: DesignState) -> bool:
+    """Write Σ̂ plus a constant; return True if that is positive definite.
 
     A constant takes the same from the utility of all weights, so what is then concave was so along the simplex.
     """
-    d = s.v.shape[1]
+    d = s.count.size
     largest = 0.0
     for i in range(d):
         for j in range(d):
-            if s.v[CAP, i] > 0.0 and s.v[CAP, j] > 0.0:
-                largest = max(largest, abs(s.m[COVARIANCE, i, j]))
+            if s.cap[i] > 0.0 and s.cap[j] > 0.0:
+                largest = max(largest, abs(s.covariance[i, j]))
     for i in range(d):
         for j in range(d):
-            if s.v[CAP, i] > 0.0 and s.v[CAP, j] > 0.0:
-                s.m[MATRIX, i, j] = s.m[COVARIANCE, i, j] + 4.0 * largest
+            if s.cap[i] > 0.0 and s.cap[j] > 0.0:
+                s.lifted[i, j] = s.covariance[i, j] + 4.0 * largest
             else:
-                s.m[MATRIX, i, j] = largest if i == j else 0.0  # a retired option, which must not matter
-            s.m[SEARCH, i, j] = s.m[MATRIX, i, j]
-    return largest == 0.0 or cholesky(s.m[SEARCH]) == 0
+                s.lifted[i, j] = largest if i == j else 0.0  # a retired option, which must not matter
+            s.search[0, i, j] = s.lifted[i, j]
+    return largest == 0.0 or cholesky(s.search[0]) == 0
 
 
 @kernel()
-def _search(s: State) -> None:
+def _search(s: DesignState) -> None:
     """Find the best weights for an indefinite Σ̂, as far as a fast search does, in units in which nothing overflows."""
-    d = s.v.shape[1]
+    d = s.count.size
     size = 0.0
-    first = 0
-    while s.v[CAP, first] <= 0.0:
-        first += 1
+    first = first_in_use(s.cap)
     for i in range(d):
-        if s.v[CAP, i] > 0.0:
-            size = max(size, abs(s.v[MEAN, i] - s.v[MEAN, first]))
+        if s.cap[i] > 0.0:
+            size = max(size, abs(s.mean[i] - s.mean[first]))
             for j in range(d):  # zero beside retired options
-                size = max(size, s.p[RISK_AVERSION] * abs(s.m[COVARIANCE, i, j]))
+                size = max(size, s.risk_aversion * abs(s.covariance[i, j]))
     for i in range(d):
-        s.v[CENTRED, i] = (s.v[MEAN, i] - s.v[MEAN, first]) / size if s.v[CAP, i] > 0.0 else 0.0
+        s.centred_mean[i] = (s.mean[i] - s.mean[first]) / size if s.cap[i] > 0.0 else 0.0
         for j in range(d):
-            s.m[MATRIX, i, j] = s.p[RISK_AVERSION] * s.m[COVARIANCE, i, j] / size
+            s.lifted[i, j] = s.risk_aversion * s.covariance[i, j] / size
     call_search(
-        s.v[CENTRED],
-        s.m[NOTHING],
-        s.m[MATRIX],
+        s.centred_mean,
+        s.zeros,
+        s.lifted,
         0.0,
-        s.v[CAP],
-        s.v[FROM],
-        s.v[WEIGHTS],
-        s.v[WORK : WORK + SEARCH_ROWS],
-        s.m[SEARCH : SEARCH + SEARCH_SLABS],
-        s.i[FIRST_INT:],
+        s.cap,
+        s.start_point,
+        s.weights,
+        s.work,
+        s.search[:SEARCH_SLABS],
+        s.integers,
     )
 
 
 @kernel()
-def _start_from_last(s: State) -> None:
-    for i in range(s.v.shape[1]):
-        s.v[FROM, i] = s.v[WEIGHTS, i]
+def _start_from_last(s: DesignState) -> None:
+    for i in range(s.count.size):
+        s.start_point[i] = s.weights[i]
 
 
-@kernel(REFRESH)
-def _refresh(s: State) -> None:
+@kernel(UPDATE)
+def _refresh(state: State) -> None:
     """Estimate the moments and find what to play in exploitation (line 5), without negative eigenvalues."""
+    s = DesignState(state)
     _start_from_last(s)
-    call_estimate_moments(s)
+    call_estimate_moments(state)
     project_covariance(s)
-    _maximize_concave(s, COVARIANCE)
+    _maximize_concave(s, s.covariance)
 
 
-@kernel(REFRESH)
-def _refresh_exactly(s: State) -> None:
+@kernel(UPDATE)
+def _refresh_exactly(state: State) -> None:
     """Do the same for Σ̂ as it is."""
+    s = DesignState(state)
     _start_from_last(s)
-    call_estimate_moments(s)
-    if s.p[RISK_AVERSION] == 0.0 or _lift(s):
-        _maximize_concave(s, MATRIX)
+    call_estimate_moments(state)
+    if s.risk_aversion == 0.0 or _lift(s):
+        _maximize_concave(s, s.lifted)
     else:
         _search(s)
 
 
-_call_refresh = separate(_refresh)
-_call_refresh_exactly = separate(_refresh_exactly)
+_call_refresh = out_of_line(_refresh)
+_call_refresh_exactly = out_of_line(_refresh_exactly)
 
 
 @kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
-    if absorb_action(s, w, y) == COMPLETED_A_ROUND:
-        _call_refresh(s)
+def _absorb(state: State, w: F64, y: F64) -> None:
+    if absorb_action(DesignState(state), w, y) == COMPLETED_A_ROUND:
+        _call_refresh(state)
 
 
 @kernel(ABSORB)
-def _absorb_exactly(s: State, w: F64, y: F64) -> None:
-    if absorb_action(s, w, y) == COMPLETED_A_ROUND:
-        _call_refresh_exactly(s)
+def _absorb_exactly(state: State, w: F64, y: F64) -> None:
+    if absorb_action(DesignState(state), w, y) == COMPLETED_A_ROUND:
+        _call_refresh_exactly(state)
 
 
 _EXACT_KERNELS: dict[str, Callable[..., None]] = {
@@ -269,28 +259,17 @@ class MCETE(MergingExploreThenExploit):
             then.
         """
         weights = self.ask(outstanding)
-        s = self._state
+        s = self._view
         t = self.rounds_told + 1 + outstanding
-        if (self.hold is not None and t <= self.hold[1]) or ready(scheduled_action)(s, t) >= 0:
+        if (self.hold is not None and t <= self.hold[1]) or compiled(scheduled_action)(self._state, t) >= 0:
             raise Unsupported(f"round {t} follows a schedule: there is nothing to certify but in exploitation")
         if self.rounds_completed == 0:
             raise Unsupported("nothing is known to certify a decision by before the first round of the design is told")
-        assert self.risk_aversion is not None
-        in_use = s.v[CAP] > 0
-        mean, covariance = s.v[MEAN, in_use], np.ascontiguousarray(s.m[COVARIANCE][np.ix_(in_use, in_use)])
-        if self.indefinite == "project":
-            status = "projected" if s.v[REMOVED, 0] else "no"
-            best = solve(mean, covariance, self.risk_aversion, None, weights[in_use], indefinite=status)
-        else:
-            best = maximize_optimistic(
-                mean,
-                np.zeros_like(covariance),
-                covariance,
-                self.risk_aversion,
-                certified=True,
-                start=weights[in_use],
-                tolerance=tolerance,
-                node_limit=node_limit,
-            )
-        weights[in_use] = best.weights
-        return replace(best, weights=weights)
+        rho, in_use = s.risk_aversion, s.cap > 0
+        if self.indefinite == "exact":
+            problem = s.mean, None, s.covariance, rho, None
+            return certify_search(in_use, weights, *problem, tolerance, node_limit)
+        covariance = np.ascontiguousarray(s.covariance[np.ix_(in_use, in_use)])
+        status = "projected" if s.removed else "no"
+        best = solve(s.mean[in_use], covariance, rho, None, weights[in_use], indefinite=status)
+        return over_all_options(best, in_use)

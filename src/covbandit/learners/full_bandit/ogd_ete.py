@@ -9,75 +9,68 @@ from numpy.typing import ArrayLike
 
 from covbandit.core import validation
 from covbandit.core.typing import F64
-from covbandit.kernels.jit.compilation import kernel, ready, separate
+from covbandit.kernels.jit.compilation import compiled, kernel, out_of_line
 from covbandit.kernels.qp.projection import project_on_simplex
 from covbandit.learners.full_bandit.base import ExploreThenExploit, Indefinite
 from covbandit.learners.full_bandit.design_schedule import (
     COMPLETED_A_ROUND,
-    COVARIANCE,
     EXACT,
     EXPLOITED,
-    INDEFINITE,
-    MEAN,
-    REFRESH,
-    RISK_AVERSION,
-    VARIANCE_BOUND,
-    WEIGHTS,
-    WORK,
+    DesignState,
     absorb_action,
 )
 from covbandit.learners.full_bandit.estimates import call_estimate_moments, project_covariance
 from covbandit.learners.protocol.base import Hold
-from covbandit.learners.protocol.state import ABSORB, CAP, HOLD_ROUNDS, IN_USE, START, TOLD, State
-
-_GRADIENT = WORK  # scratch row
+from covbandit.learners.protocol.state import ABSORB, UPDATE, State
 
 
-@kernel(REFRESH)
-def _refresh(s: State) -> None:
+@kernel(UPDATE)
+def _refresh(state: State) -> None:
     """Estimate the moments; after the first round, the iterate starts from equal weights."""
-    call_estimate_moments(s)
-    if s.p[INDEFINITE] != EXACT:
+    s = DesignState(state)
+    call_estimate_moments(state)
+    if s.indefinite != EXACT:
         project_covariance(s)
     begun = False
-    for i in range(s.v.shape[1]):
-        begun = begun or s.v[WEIGHTS, i] > 0.0
+    for i in range(s.count.size):
+        begun = begun or s.weights[i] > 0.0
     if not begun:
-        for i in range(s.v.shape[1]):
-            s.v[WEIGHTS, i] = s.v[START, i]
+        for i in range(s.count.size):
+            s.weights[i] = s.start_weights[i]
 
 
-_call_refresh = separate(_refresh)
+_call_refresh = out_of_line(_refresh)
 
 
 @kernel()
-def _step(s: State) -> None:
+def _step(s: DesignState) -> None:
     """Move the iterate along the gradient θ̂ - 2ρΣ̂x, by 1/√(bt); a level common to all means changes nothing."""
-    d = s.v.shape[1]
-    x = s.v[WEIGHTS]
-    g = s.v[_GRADIENT]
-    size = 1.0 / np.sqrt(s.p[VARIANCE_BOUND] * (s.i[TOLD] + 1.0))
+    d = s.count.size
+    x = s.weights
+    g = s.work[0]
+    size = 1.0 / np.sqrt(s.variance_bound * (s.told + 1.0))
     for i in range(d):
-        g[i] = s.v[MEAN, i] - s.v[MEAN, 0]
+        g[i] = s.mean[i] - s.mean[0]
     for j in range(d):
-        weight = 2.0 * s.p[RISK_AVERSION] * x[j]
+        weight = 2.0 * s.risk_aversion * x[j]
         for i in range(d):
-            g[i] -= weight * s.m[COVARIANCE, j, i]
+            g[i] -= weight * s.covariance[j, i]
     for i in range(d):
         x[i] += size * g[i]
-    if s.i[IN_USE] < d:
+    if s.n_in_use < d:
         for i in range(d):
-            if s.v[CAP, i] <= 0.0:
+            if s.cap[i] <= 0.0:
                 x[i] = -np.inf  # farther from any weight than all others: projected to zero
     project_on_simplex(x)
 
 
 @kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
+def _absorb(state: State, w: F64, y: F64) -> None:
+    s = DesignState(state)
     told = absorb_action(s, w, y)
     if told == COMPLETED_A_ROUND:
-        _call_refresh(s)
-    elif told == EXPLOITED and s.i[TOLD] >= s.i[HOLD_ROUNDS]:
+        _call_refresh(state)
+    elif told == EXPLOITED and s.told >= s.hold_rounds:
         _step(s)
 
 
@@ -150,9 +143,9 @@ class OGDETE(ExploreThenExploit):
             n_options=n_options, design=design, indefinite=indefinite, options=options, seed=seed, hold=hold
         )
 
-    def _adapt(self) -> None:
-        super()._adapt()
-        s = self._state
-        if s.v[WEIGHTS].any():
-            s.v[WEIGHTS, s.v[CAP] <= 0] = -np.inf
-            ready(project_on_simplex)(s.v[WEIGHTS])
+    def _on_retirement(self) -> None:
+        super()._on_retirement()
+        s = self._view
+        if s.weights.any():
+            s.weights[s.cap <= 0] = -np.inf
+            compiled(project_on_simplex)(s.weights)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from covbandit.core.typing import F64, I64
 from covbandit.errors import StateFileError
 from covbandit.learners.full_information import missing_rewards
+from covbandit.learners.full_information.statistics import MomentState
 from covbandit.learners.protocol.base import Learner
 from covbandit.learners.protocol.explanation import STANDARD_ERROR, Estimates
 from covbandit.learners.protocol.serialization import require_counts, require_finite
-from covbandit.learners.protocol.state import ACTIVE, CAP, COUNT
 
 # What is saved, by name.
 _MOMENTS = ("mean", "raw_mean", "scatter", "raw_scatter")
@@ -36,13 +36,12 @@ class FullInformationLearner(Learner):
     """
 
     feedback = "all"
-    _means: ClassVar[int]  # row of the observed means
-    _scatter: ClassVar[int]  # slab of their scatter
+    _view: MomentState
 
     @property
     def counts(self) -> F64:
         """How often each option has been observed (with forgetting: the effective number)."""
-        return missing_rewards.counts(self.statistics) if self.statistics else super().counts
+        return missing_rewards.counts(self.statistics) if self._keeps_pairs else super().counts
 
     # What a subclass may write ---------------------------------------------------------------------------------------
 
@@ -52,23 +51,24 @@ class FullInformationLearner(Learner):
 
     def _squares(self) -> float:
         """Return the sum of the squared weights of the observations, while none was missing."""
-        return float(self._state.v[COUNT, 0])
+        return float(self._view.count[0])
 
     def _complete_estimates(self) -> Estimates:
         """Return what `explain` shows while no reward was missing."""
-        s = self._state
-        return Estimates.from_moments(s.v[self._means], s.m[self._scatter], float(s.v[COUNT, 0]))
+        s = self._view
+        return Estimates.from_moments(s.mean, s.scatter, float(s.count[0]))
 
-    def _write(self, members: I64, mean: F64, covariance: F64, n: float) -> None:
-        """Write the moments of those options that take part in the decision; n observations stand behind them.
+    def _write_moments(self, members: I64, mean: F64, covariance: F64, n: float) -> None:
+        """Write the moments of the options that take part in the decision; n observations stand behind them.
 
-        Of the others nothing must be believed: without weight, they are as if they were the first of these.
+        Options that are not members get weight 0. Their mean is set to the first member's, so that the kernel's
+        differences stay finite.
         """
-        s = self._state
-        s.v[self._means] = mean[0]
-        s.v[self._means, members] = mean
-        s.m[self._scatter] = 0.0
-        s.m[self._scatter][np.ix_(members, members)] = n * covariance
+        s = self._view
+        s.mean = mean[0]
+        s.mean[members] = mean
+        s.scatter = 0.0
+        s.scatter[np.ix_(members, members)] = n * covariance
 
     # Inside ----------------------------------------------------------------------------------------------------------
 
@@ -82,47 +82,47 @@ class FullInformationLearner(Learner):
 
     def _members(self) -> I64:
         """Return the options that take part in the decision, none if the start weights are to be played."""
-        s = self._state
-        chosen = missing_rewards.members(self.statistics, s.v[ACTIVE] > 0)
+        s = self._view
+        chosen = missing_rewards.members(self.statistics, s.active > 0)
         if self.max_weight is not None and float(self.max_weight[chosen].sum()) < 1 - 1e-12:
             return chosen[:0]
         return chosen
 
-    def _arrange(self) -> None:
-        super()._arrange()
-        if self.statistics:
+    def _update_books(self) -> None:
+        super()._update_books()
+        if self._keeps_pairs:
             waiting = np.ones(self.n_options, dtype=bool)
             waiting[self._members()] = False
-            self._state.v[CAP, waiting] = 0.0
+            self._view.cap[waiting] = 0.0
 
-    def _adapt(self) -> None:
-        if self.statistics:
-            self._reckon()
+    def _on_retirement(self) -> None:
+        if self._keeps_pairs:
+            self._recompute()
 
-    def _go_over(self) -> None:
-        """Turn what is known into statistics of pairs."""
-        s = self._state
-        moments = s.v[self._means].copy(), s.m[self._scatter], float(s.v[COUNT, 0])
+    def _switch_to_pairwise(self) -> None:
+        """Convert what is known into statistics of pairs, without loss."""
+        s = self._view
+        moments = s.mean.copy(), s.scatter, float(s.count[0])
         self.statistics = missing_rewards.from_moments(*moments, self.rounds_told, self._squares())
 
     def _absorb_partly(self, weights: F64, rewards: F64) -> None:
-        if not self.statistics:
-            self._go_over()
+        if not self._keeps_pairs:
+            self._switch_to_pairwise()
         missing_rewards.absorb(self.statistics, rewards, self._keep())
-        self._reckon()
+        self._recompute()
 
-    def _reckon(self) -> None:
-        """Write to the state what follows from the statistics of the pairs."""
-        self._arrange()
+    def _recompute(self) -> None:
+        """Write the moments that follow from the statistics of the pairs to where kernels read them."""
+        self._update_books()
         members = self._members()
         n = 0.0  # which makes the kernels play the start weights
         if members.size:
             mean, covariance, n = missing_rewards.moments(self.statistics, members)
-            self._write(members, mean, covariance, n)
-        self._state.v[COUNT] = n
+            self._write_moments(members, mean, covariance, n)
+        self._view.count = n
 
     def _estimates(self) -> Estimates:
-        return self._partial_estimates() if self.statistics else self._complete_estimates()
+        return self._partial_estimates() if self._keeps_pairs else self._complete_estimates()
 
     def _partial_estimates(self) -> Estimates:
         """Return what is known of each option from its own observations, and of each pair from its own."""
@@ -132,7 +132,7 @@ class FullInformationLearner(Learner):
         members = self._members()
         if members.size:
             block = np.ix_(members, members)
-            used = self._state.m[self._scatter][block] / self._state.v[COUNT, 0]
+            used = self._view.scatter[block] / self._view.count[0]
             covariance[block] = np.where(np.isnan(covariance[block]), np.nan, used)
         with np.errstate(invalid="ignore", divide="ignore"):
             width = np.sqrt(pairs["pair_scatter"].diagonal() * (squares / (n * (n * n - squares))))

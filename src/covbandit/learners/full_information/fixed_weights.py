@@ -11,17 +11,18 @@ from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
 from covbandit.kernels.jit.compilation import kernel
 from covbandit.learners.full_information.base import FullInformationLearner
-from covbandit.learners.full_information.statistics import MEAN, MOMENTS, SCATTER, absorb_moments
+from covbandit.learners.full_information.statistics import ObservedState, absorb_moments
 from covbandit.learners.protocol.base import Hold
 from covbandit.learners.protocol.retired_options import confine, level
-from covbandit.learners.protocol.state import ACTIVE, DECIDE, START, State
+from covbandit.learners.protocol.state import DECIDE, State
 from covbandit.problems.problem import Problem
 
 
 @kernel(DECIDE)
-def _decide(s: State, t: int, w: F64) -> None:
+def _decide(state: State, t: int, w: F64) -> None:
+    s = ObservedState(state)
     for i in range(w.size):
-        w[i] = s.v[START, i]
+        w[i] = s.start_weights[i]
 
 
 class FixedWeights(FullInformationLearner):
@@ -51,9 +52,7 @@ class FixedWeights(FullInformationLearner):
     """
 
     invariances = frozenset({"scale"})
-    _means = MEAN
-    _scatter = SCATTER
-    _layout = MOMENTS
+    _state_class = ObservedState
     _decide_kernel = _decide
     _absorb_kernel = absorb_moments
 
@@ -79,20 +78,20 @@ class FixedWeights(FullInformationLearner):
             self.weights /= self.weights.sum()
         super().__init__(n_options=size, options=options, seed=seed, hold=hold)
 
-    def _arrange(self) -> None:
-        super()._arrange()
+    def _update_books(self) -> None:
+        super()._update_books()
         if self.weights is not None:
-            in_use = self._state.v[ACTIVE]
-            self._state.v[START] = confine(self.weights, in_use, level(in_use))
+            in_use = self._view.active
+            self._view.start_weights = confine(self.weights, in_use, level(in_use))
 
     def mismatch(self, problem: Problem) -> str | None:
         """Say why this learner must not play a problem: any whose decision set contains its weights will do."""
         if self.retired:
             return super().mismatch(problem)
         caps = problem.max_weight
-        if self.n_options == problem.n_options and caps is not None and (self._state.v[START] > caps + 1e-12).any():
-            return f"its weights {self._state.v[START]} exceed the problem's max_weight {caps}"
-        least, weights = problem.min_weight, self._state.v[START]
+        if self.n_options == problem.n_options and caps is not None and (self._view.start_weights > caps + 1e-12).any():
+            return f"its weights {self._view.start_weights} exceed the problem's max_weight {caps}"
+        least, weights = problem.min_weight, self._view.start_weights
         if least is not None and ((weights > 0) & (weights < least - 1e-12)).any():
             return f"its weights {weights} are not all zero or at least the problem's min_weight {least}"
         return None if self.n_options == problem.n_options else super().mismatch(problem)

@@ -8,21 +8,22 @@ from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.kernels.jit.compilation import kernel
 from covbandit.learners.full_information.base import FullInformationLearner
-from covbandit.learners.full_information.statistics import MEAN, MOMENTS, SCATTER, absorb_moments
+from covbandit.learners.full_information.statistics import ObservedState, absorb_moments
 from covbandit.learners.protocol.base import Hold
-from covbandit.learners.protocol.state import CAP, COUNT, DECIDE, START, State
+from covbandit.learners.protocol.state import DECIDE, State
 
 
 @kernel(DECIDE)
-def _decide(s: State, t: int, w: F64) -> None:
-    if s.v[COUNT, 0] == 0.0:
+def _decide(state: State, t: int, w: F64) -> None:
+    s = ObservedState(state)
+    if s.count[0] == 0.0:
         for i in range(w.size):
-            w[i] = s.v[START, i]
+            w[i] = s.start_weights[i]
         return
     best = -1
     for i in range(w.size):
         w[i] = 0.0
-        if s.v[CAP, i] > 0.0 and (best < 0 or s.v[MEAN, i] > s.v[MEAN, best]):
+        if s.cap[i] > 0.0 and (best < 0 or s.mean[i] > s.mean[best]):
             best = i
     w[best] = 1.0
 
@@ -52,9 +53,7 @@ class LinearFI(FullInformationLearner):
     """
 
     invariances = frozenset({"scale", "permutation"})
-    _means = MEAN
-    _scatter = SCATTER
-    _layout = MOMENTS
+    _state_class = ObservedState
     _decide_kernel = _decide
     _absorb_kernel = absorb_moments
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import expm1, log
 from typing import Any, Self
 
@@ -16,15 +16,9 @@ from covbandit.kernels.jit.compilation import UNROLLED, kernel
 from covbandit.kernels.moments import merge_moments, update_moments
 from covbandit.learners.full_information.base import FullInformationLearner
 from covbandit.learners.full_information.decision import (
-    DELTA,
-    MEAN,
-    N_WORK_ROWS,
-    N_WORK_SLABS,
-    REFERENCE,
-    RISK_AVERSION,
-    SCATTER,
+    TrackedState,
     absorb_and_track,
-    decide_plug_in,
+    decide_tracked,
     is_tracking,
     same_support,
     start_tracking,
@@ -32,28 +26,33 @@ from covbandit.learners.full_information.decision import (
 from covbandit.learners.protocol.base import Hold
 from covbandit.learners.protocol.explanation import STANDARD_ERROR, Estimates
 from covbandit.learners.protocol.serialization import require_whole
-from covbandit.learners.protocol.state import ABSORB, COUNT, Layout, State
+from covbandit.learners.protocol.state import ABSORB, State, parameter
 
-KEEP = 2  # parameter: what an old observation keeps of its weight per round
+
+class MCEmpiricalState(TrackedState):
+    """What MC-Empirical needs to know besides."""
+
+    keep = parameter("what an old observation keeps of its weight per round")
 
 
 @kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
+def _absorb(state: State, w: F64, y: F64) -> None:
+    s = MCEmpiricalState(state)
     # lines 6-7: θ̂ and Σ̂, the latter with 1/t
-    trackable = s.p[KEEP] == 1.0 and s.p[RISK_AVERSION] > 0.0 and same_support(s, w)
+    trackable = s.keep == 1.0 and s.risk_aversion > 0.0 and same_support(s, w)
     if trackable and is_tracking(s):
         if w.size == UNROLLED:
             absorb_and_track(s, w, y, UNROLLED)
         else:
             absorb_and_track(s, w, y, w.size)
         return
-    n = update_moments(s.v[MEAN], s.m[SCATTER], s.v[COUNT, 0], s.p[KEEP], y, s.v[DELTA])
+    n = update_moments(s.mean, s.scatter, s.count[0], s.keep, y, s.deviation)
     for i in range(w.size):
-        s.v[COUNT, i] = n
+        s.count[i] = n
     if trackable:
         start_tracking(s, w)
     else:
-        s.v[REFERENCE, 0] = 0.0
+        s.reference = 0.0
 
 
 class MCEmpirical(FullInformationLearner):
@@ -99,16 +98,9 @@ class MCEmpirical(FullInformationLearner):
     """
 
     invariances = frozenset({"scale", "permutation"})
-    _means = MEAN
-    _scatter = SCATTER
-    _layout = Layout(
-        rows=("mean", "reference", "candidate"),
-        slabs=("scatter", "inverse"),
-        scratch_rows=N_WORK_ROWS,
-        scratch_slabs=N_WORK_SLABS,
-        scratch_ints=2,
-    )
-    _decide_kernel = decide_plug_in
+    _state_class = MCEmpiricalState
+    _view: MCEmpiricalState
+    _decide_kernel = decide_tracked
     _absorb_kernel = _absorb
 
     def __init__(
@@ -134,49 +126,48 @@ class MCEmpirical(FullInformationLearner):
                 raise InvalidInput(f"half_life must be a positive number of rounds, got {half_life}")
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
 
-    def _parameters(self) -> Sequence[float]:
-        assert self.risk_aversion is not None
-        return (
-            self.risk_aversion,
-            self.min_weight or 0.0,
-            1.0 if self.half_life is None else 0.5 ** (1 / self.half_life),
-        )
+    def _parameters(self) -> Mapping[str, ArrayLike]:
+        return {
+            "risk_aversion": self.risk_aversion or 0.0,
+            "min_weight": self.min_weight or 0.0,
+            "keep": 1.0 if self.half_life is None else 0.5 ** (1 / self.half_life),
+        }
 
     def _keep(self) -> float:
-        return float(self._state.p[KEEP])
+        return self._view.keep
 
     def _squares(self) -> float:
         if self.half_life is None:
             return super()._squares()
-        squared = -2 * log(2) / self.half_life  # the logarithm of KEEP²
+        squared = -2 * log(2) / self.half_life  # the logarithm of keep²
         return expm1(self.rounds_told * squared) / expm1(squared)
 
     def _complete_estimates(self) -> Estimates:
-        s = self._state
+        s = self._view
         if self.half_life is None:
             return super()._complete_estimates()
-        moments = s.v[MEAN], s.m[SCATTER], float(s.v[COUNT, 0])
+        moments = s.mean, s.scatter, float(s.count[0])
         return Estimates.from_moments(*moments, self._squares(), f"{STANDARD_ERROR}, old observations counting less")
 
-    def _write(self, members: NDArray[np.int64], mean: F64, covariance: F64, n: float) -> None:
-        super()._write(members, mean, covariance, n)
-        self._state.v[REFERENCE, 0] = 0.0
+    def _write_moments(self, members: NDArray[np.int64], mean: F64, covariance: F64, n: float) -> None:
+        super()._write_moments(members, mean, covariance, n)
+        self._view.reference = 0.0
 
     def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
         super()._check_saved(rounds, arrays, statistics)
         require_whole(arrays, "reference", self.n_options)
 
-    def _adapt(self) -> None:
-        self._state.v[REFERENCE, 0] = 0.0  # the inverse may be of a support that is no longer allowed
-        super()._adapt()
+    def _on_retirement(self) -> None:
+        self._view.reference = 0.0  # the inverse may be of a support that is no longer allowed
+        super()._on_retirement()
 
     def _merge(self, other: Self) -> None:
         if self.half_life is not None:
             raise Unsupported("learners that forget (half_life) cannot be merged: their statistics depend on the order")
-        if self.statistics or other.statistics:
+        if self._keeps_pairs or other._keeps_pairs:
             raise Unsupported("learners that were told rounds with missing rewards cannot be merged; tell them to one")
-        mine, theirs = self._state, other._state
-        mine.v[MEAN], mine.m[SCATTER] = merge_moments(
-            mine.v[MEAN], mine.m[SCATTER], mine.v[COUNT, 0], theirs.v[MEAN], theirs.m[SCATTER], theirs.v[COUNT, 0]
+        mine, theirs = self._view, other._view
+        mine.mean, mine.scatter = merge_moments(
+            mine.mean, mine.scatter, mine.count[0], theirs.mean, theirs.scatter, theirs.count[0]
         )
-        mine.v[REFERENCE, 0] = 0.0
+        mine.reference = 0.0

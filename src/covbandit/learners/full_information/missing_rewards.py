@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from covbandit.core.typing import F64, I64
 from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS
 from covbandit.kernels.algebra.semidefinite import project_on_semidefinite
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled, uncompiled
+from covbandit.kernels.moments import pair_covariance
 
 Pairs = dict[str, F64]
 """Arrays by name, in the form in which a learner's statistics are saved.
@@ -83,7 +84,8 @@ def covariance(pairs: Pairs) -> F64:
     away = pairs["pair_mean"] - means(pairs)[:, None]
     n = pairs["pair_count"]
     known = (pairs["pair_seen"] >= _ENOUGH) & (n > _FORGOTTEN)
-    return np.where(known, pairs["pair_scatter"] / np.where(known, n, 1.0) + away * away.T, np.nan)
+    estimate = uncompiled(pair_covariance)(pairs["pair_scatter"], np.where(known, n, 1.0), away, away.T)
+    return np.where(known, estimate, np.nan)
 
 
 def members(pairs: Pairs, in_use: NDArray[np.bool_]) -> I64:
@@ -114,10 +116,10 @@ def moments(pairs: Pairs, chosen: I64) -> tuple[F64, F64, float]:
     mean = means(pairs)[chosen]
     away = pairs["pair_mean"][block] - mean[:, None]
     n = pairs["pair_count"][block]
-    sigma = np.ascontiguousarray(pairs["pair_scatter"][block] / n + away * away.T)
+    sigma = np.ascontiguousarray(uncompiled(pair_covariance)(pairs["pair_scatter"][block], n, away, away.T))
     d = chosen.size
     # A common history has nothing to correct; rounding alone would have singular matrices changed.
     if np.ptp(pairs["pair_seen"][block]) > 0:
         work = np.empty((d, d)), np.empty(d), np.empty(DECOMPOSITION_SLABS * d * d)
-        ready(project_on_semidefinite)(sigma, *work)
+        compiled(project_on_semidefinite)(sigma, *work)
     return mean, sigma, float(n.min())

@@ -2,99 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
-from covbandit.kernels.jit.compilation import kernel, ready
+from covbandit.kernels.jit.compilation import compiled, kernel, uncompiled
 from covbandit.kernels.moments import update_moments
 from covbandit.kernels.qp.projection import project_on_semicontinuous, project_on_simplex
 from covbandit.learners.full_information import missing_rewards
 from covbandit.learners.full_information.base import FullInformationLearner
+from covbandit.learners.full_information.statistics import MomentState
 from covbandit.learners.protocol.base import Hold
 from covbandit.learners.protocol.retired_options import level
 from covbandit.learners.protocol.serialization import require_weights
-from covbandit.learners.protocol.state import (
-    ABSORB,
-    CAP,
-    COUNT,
-    DECIDE,
-    FIRST_INT,
-    FIRST_ROW,
-    IN_USE,
-    START,
-    TOLD,
-    Layout,
-    State,
-)
+from covbandit.learners.protocol.state import ABSORB, DECIDE, UPDATE, State, parameter, row, work_integers, work_row
 
-DELTA = FIRST_ROW  # scratch
-SORTED = FIRST_ROW + 1
-TRIAL = FIRST_ROW + 2
-MEAN = FIRST_ROW + 3
-ITERATE = FIRST_ROW + 4
-SCATTER = 0
 
-RISK_AVERSION = 0
-PLUGIN = 1  # 1: gradient of the estimated utility, 0: of the current sample's
-CURVATURE = 2  # 2ρλ for steps 1/(2ρλt), 0 for steps 1/√(bt)
-VARIANCE_BOUND = 3  # b
-MIN_WEIGHT = 4  # c, or 0
+class OGDState(MomentState):
+    """What online gradient descent keeps."""
+
+    iterate = row("x: what is played next, and moves along the gradient")
+
+    risk_aversion = parameter("ρ")
+    plugin = parameter("1 for the gradient of the estimated utility, 0 for that of the newest rewards")
+    curvature = parameter("2ρλ for steps 1/(2ρλt), 0 for steps 1/√(bt)")
+    variance_bound = parameter("b")
+    min_weight = parameter("c, or 0")
+
+    sorted = work_row("for the projection")
+    trial = work_row("for the projection")
+    integers = work_integers("for the projection", 1)
+
+
+@kernel()
+def _step_size(curvature: float, variance_bound: float, t: float) -> float:
+    """Return η_t: 1/(2ρλt) with a curvature 2ρλ, 1/√(bt) without."""
+    return 1.0 / np.sqrt(variance_bound * t) if curvature == 0.0 else 1.0 / (curvature * t)
+
+
+@kernel()
+def _sample_gradient(reward: float, away: float, along: float, rho: float) -> float:
+    """Return θ_t - 2ρ (θ_t - θ̄_{t-1}) (θ_t - θ̄_{t-1})'x, of which `away` and `along` are the two last factors."""
+    return reward - 2.0 * rho * away * along
 
 
 @kernel(DECIDE)
-def _decide(s: State, t: int, w: F64) -> None:
-    row = START if s.v[COUNT, 0] == 0.0 else ITERATE
+def _decide(state: State, t: int, w: F64) -> None:
+    s = OGDState(state)
+    x = s.start_weights if s.count[0] == 0.0 else s.iterate
     for i in range(w.size):
-        w[i] = s.v[row, i]
+        w[i] = x[i]
 
 
 @kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
+def _absorb(state: State, w: F64, y: F64) -> None:
+    s = OGDState(state)
     d = w.size
-    x = s.v[ITERATE]
-    mean = s.v[MEAN]
-    delta = s.v[DELTA]
-    n = s.v[COUNT, 0]
-    t = s.i[TOLD] + 1.0
-    rho = s.p[RISK_AVERSION]
-    step = 1.0 / np.sqrt(s.p[VARIANCE_BOUND] * t) if s.p[CURVATURE] == 0.0 else 1.0 / (s.p[CURVATURE] * t)
+    x = s.iterate
+    mean = s.mean
+    deviation = s.deviation
+    n = s.count[0]
+    step = _step_size(s.curvature, s.variance_bound, s.told + 1.0)
     if n == 0.0:
         for i in range(d):
-            x[i] = s.v[START, i]
+            x[i] = s.start_weights[i]
             mean[i] = y[i]  # the mean before the first reward counts as that reward
-    if s.p[PLUGIN] == 0.0:
-        # ∇ = θ_t - 2ρ (θ_t - θ̄_{t-1}) (θ_t - θ̄_{t-1})'x
+    if s.plugin == 0.0:
         along = 0.0
         for i in range(d):
             along += (y[i] - mean[i]) * x[i]
         for i in range(d):
-            x[i] += step * (y[i] - 2.0 * rho * (y[i] - mean[i]) * along)
-    n = update_moments(mean, s.m[SCATTER], n, 1.0, y, delta)
-    if s.p[PLUGIN] == 1.0:
+            x[i] += step * _sample_gradient(y[i], y[i] - mean[i], along, s.risk_aversion)
+    n = update_moments(mean, s.scatter, n, 1.0, y, deviation)
+    if s.plugin == 1.0:
         # ∇ = θ̂_t - 2ρ Σ̂_t x
         for i in range(d):
-            delta[i] = mean[i]
+            deviation[i] = mean[i]
         for j in range(d):
-            weight = 2.0 * rho * x[j] / n
+            weight = 2.0 * s.risk_aversion * x[j] / n
             for i in range(d):
-                delta[i] -= weight * s.m[SCATTER, j, i]
+                deviation[i] -= weight * s.scatter[j, i]
         for i in range(d):
-            x[i] += step * delta[i]
-    if s.i[IN_USE] < d:
-        for i in range(d):
-            if s.v[CAP, i] <= 0.0:
-                x[i] = -np.inf  # farther from any weight than all others: projected to zero
-    if s.p[MIN_WEIGHT] > 0.0:
-        project_on_semicontinuous(x, s.p[MIN_WEIGHT], s.v[SORTED], s.v[TRIAL], s.i[FIRST_INT:])
-    else:
-        project_on_simplex(x)
+            x[i] += step * deviation[i]
+    _project(state)
     for i in range(d):
-        s.v[COUNT, i] = n
+        s.count[i] = n
+
+
+@kernel()
+def _project(state: State) -> None:
+    """Move the iterate to the nearest weights on the options that may be chosen."""
+    s = OGDState(state)
+    for i in range(s.iterate.size):
+        if s.cap[i] <= 0.0:
+            s.iterate[i] = -np.inf  # farther from any weight than all others: projected to zero
+    if s.min_weight > 0.0:
+        project_on_semicontinuous(s.iterate, s.min_weight, s.sorted, s.trial, s.integers)
+    else:
+        project_on_simplex(s.iterate)
+
+
+@kernel(UPDATE, on_demand=True)
+def _project_once(state: State) -> None:
+    _project(state)
 
 
 class OGD(FullInformationLearner):
@@ -144,9 +159,8 @@ class OGD(FullInformationLearner):
     """
 
     invariances = frozenset({"scale", "permutation"})
-    _means = MEAN
-    _scatter = SCATTER
-    _layout = Layout(rows=("mean", "iterate"), slabs=("scatter",), scratch_rows=3, scratch_ints=1)
+    _state_class = OGDState
+    _view: OGDState
     _decide_kernel = _decide
     _absorb_kernel = _absorb
 
@@ -185,65 +199,49 @@ class OGD(FullInformationLearner):
         self.variance_bound = validation.as_positive(variance_bound, "variance_bound")
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
 
-    def _parameters(self) -> Sequence[float]:
-        assert self.risk_aversion is not None
-        strong = 2 * self.risk_aversion * self.curvature if self.curvature is not None else 0.0
-        return (
-            self.risk_aversion,
-            float(self.gradient == "plugin"),
-            strong,
-            self.variance_bound,
-            self.min_weight or 0.0,
-        )
+    def _parameters(self) -> Mapping[str, ArrayLike]:
+        rho = self.risk_aversion or 0.0
+        return {
+            "risk_aversion": rho,
+            "plugin": self.gradient == "plugin",
+            "curvature": 2 * rho * self.curvature if self.curvature is not None else 0.0,
+            "variance_bound": self.variance_bound,
+            "min_weight": self.min_weight or 0.0,
+        }
 
     def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
         super()._check_saved(rounds, arrays, statistics)
         require_weights(arrays, "iterate")
 
-    def _adapt(self) -> None:
-        super()._adapt()
-        if self._state.v[ITERATE].any():
+    def _on_retirement(self) -> None:
+        super()._on_retirement()
+        if self._view.iterate.any():
             self._project()
 
     def _absorb_partly(self, weights: F64, rewards: F64) -> None:
         known = ~np.isnan(rewards)
-        before = self._state.v[MEAN].copy(), self.counts > 0
-        if self.statistics:
+        before = self._view.mean.copy(), self.counts > 0
+        if self._keeps_pairs:
             before = missing_rewards.means(self.statistics), self.counts > 0
         super()._absorb_partly(weights, rewards)
         members = self._members()
         if not members.size:
             return
-        x = self._state.v[ITERATE]
+        s = self._view
+        x, rho = s.iterate, s.risk_aversion
         if not x.any():
-            x[:] = level(self._state.v[CAP], self.min_weight)
+            x[:] = level(s.cap, self.min_weight)
         if self.gradient == "sample":
             away = np.where(known & before[1], rewards - before[0], 0.0)
-            slope = rewards - 2 * self._rho * away * float(away @ x)
+            slope = uncompiled(_sample_gradient)(rewards, away, float(away @ x), rho)
             members = members[known[members]]
         else:
-            s = self._state
-            slope = s.v[MEAN] - 2 * self._rho * (s.m[SCATTER] @ x) / s.v[COUNT, 0]
+            slope = s.mean - 2 * rho * (s.scatter @ x) / s.count[0]
         if members.size:
-            t = self.rounds_told + 1
-            strong = self._state.p[CURVATURE]
-            step = 1 / (strong * t) if strong > 0 else 1 / np.sqrt(self.variance_bound * t)
+            step = uncompiled(_step_size)(s.curvature, s.variance_bound, self.rounds_told + 1)
             x[members] += step * (slope[members] - slope[members].mean())
             self._project()
 
-    @property
-    def _rho(self) -> float:
-        assert self.risk_aversion is not None
-        return self.risk_aversion
-
     def _project(self) -> None:
-        """Move the iterate to the nearest weights on the options that may be chosen."""
-        s = self._state
-        if not s.v[CAP].any():  # nothing is known of the options in use: the start weights are played
-            return
-        x = s.v[ITERATE]
-        x[s.v[CAP] <= 0] = -np.inf
-        if self.min_weight is None:
-            ready(project_on_simplex)(x)
-        else:
-            ready(project_on_semicontinuous)(x, self.min_weight, s.v[SORTED], s.v[TRIAL], s.i[FIRST_INT:])
+        if self._view.cap.any():  # else nothing is known of the options in use, and the start weights are played
+            compiled(_project_once)(self._state)

@@ -2,105 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numba import types
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from covbandit.core import validation
 from covbandit.core.typing import F64
-from covbandit.kernels.jit.compilation import kernel, ready
+from covbandit.kernels.jit.compilation import compiled, kernel
 from covbandit.kernels.moments import update_moments
 from covbandit.learners.full_information import missing_rewards
 from covbandit.learners.full_information.base import FullInformationLearner
-from covbandit.learners.full_information.decision import (
-    DELTA,
-    MEAN,
-    N_WORK_ROWS,
-    N_WORK_SLABS,
-    REFERENCE,
-    SCATTER,
-    WORK_SLAB,
-    decide_plug_in,
-)
+from covbandit.learners.full_information.decision import EmpiricalState, decide_empirical
 from covbandit.learners.protocol.base import Hold
 from covbandit.learners.protocol.explanation import STANDARD_ERROR, Estimates
 from covbandit.learners.protocol.serialization import require_whole
-from covbandit.learners.protocol.state import ABSORB, COUNT, FIRST_ROW, IN_USE, STATE_TYPE, Layout, State
+from covbandit.learners.protocol.state import ABSORB, DECIDE, UPDATE, State, matrix, row
 
-# The shrunk covariance does not change by one rank-one term per round, so no inverse is kept: REFERENCE stays 0.
-RAW_MEAN = REFERENCE + 1
-RAW_SCATTER = SCATTER + 1
+
+class ShrunkState(EmpiricalState):
+    """What ShrunkEmpirical keeps: the observed moments, beside the shrunk ones that the decision uses.
+
+    The shrunk covariance does not change by one rank-one term per round, so no inverse is kept: `reference` stays 0.
+    """
+
+    raw_mean = row("observed means")
+    raw_scatter = matrix("observed scatter")
+
+
+@kernel(DECIDE)
+def _decide(state: State, t: int, w: F64) -> None:
+    decide_empirical(ShrunkState(state), w)
 
 
 @kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
-    n = update_moments(s.v[RAW_MEAN], s.m[RAW_SCATTER], s.v[COUNT, 0], 1.0, y, s.v[DELTA])
+def _absorb(state: State, w: F64, y: F64) -> None:
+    s = ShrunkState(state)
+    n = update_moments(s.raw_mean, s.raw_scatter, s.count[0], 1.0, y, s.deviation)
     for i in range(w.size):
-        s.v[COUNT, i] = n
+        s.count[i] = n
     _shrink(s, n)
 
 
-@kernel(types.void(STATE_TYPE), on_demand=True)
-def _shrink_once(s: State) -> None:
+@kernel(UPDATE, on_demand=True)
+def _shrink_once(state: State) -> None:
     """Do without a new observation what absorbing one does at the end."""
-    _shrink(s, s.v[COUNT, 0])
+    s = ShrunkState(state)
+    _shrink(s, s.count[0])
 
 
 @kernel()
-def _shrink(s: State, n: float) -> None:
+def _shrink(s: ShrunkState, n: float) -> None:
     """Write the moments to believe in after n observations."""
-    d = s.v.shape[1]
-    raw = s.v[RAW_MEAN]
-    M = s.m[RAW_SCATTER]
-    C = s.m[SCATTER]  # n times the shrunk covariance, which starts from M / (n-1)
-    believed = s.v[MEAN]
-    deviation = s.v[DELTA]
-
-    # Volatilities: their logarithms towards the mean logarithm (James-Stein; such a logarithm has about this variance).
     total = 0.0
-    middle = 0.0
-    risky = 0.0  # how many options have any variance
+    for i in range(s.count.size):
+        total += s.raw_scatter[i, i]
+    if total == 0.0:
+        _without_variance(s, n)
+        return
+    risky = _shrink_volatilities(s, n)
+    _shrink_correlations(s, n, risky)
+    _shrink_means(s, n, total)
+
+
+@kernel()
+def _without_variance(s: ShrunkState, n: float) -> None:
+    """Write the moments of rewards that have shown no variance at all: the best mean decides.
+
+    After one round, when nothing is known of risk, the variance of its rewards over the options stands in for each
+    option's own: if means, variances and correlations were all the same it would be σ²(1 - r), which is the risk along
+    the simplex.
+    """
+    d = s.count.size
+    level = 0.0
     for i in range(d):
-        total += M[i, i]
+        level += s.raw_mean[i] / d
+    guess = 0.0
+    for i in range(d):
+        guess += (s.raw_mean[i] - level) ** 2
+        s.mean[i] = s.raw_mean[i]
+    guess = guess / (d - 1.0) if guess > 0.0 else 1.0
+    for i in range(d):
+        for j in range(d):
+            s.scatter[i, j] = guess if i == j and n == 1.0 else 0.0
+
+
+@kernel()
+def _shrink_volatilities(s: ShrunkState, n: float) -> float:
+    """Draw the logarithms of the volatilities towards their mean (James-Stein); return how many options have any.
+
+    Writes `deviation`, √n times the observed volatilities, and `work[0]`, the ratio of the shrunk volatility to the
+    observed one, the latter with 1/n.
+    """
+    d = s.count.size
+    M = s.raw_scatter
+    deviation = s.deviation
+    ratio = s.work[0]
+    middle = 0.0
+    risky = 0.0
+    for i in range(d):
         deviation[i] = 0.0
         if M[i, i] > 0.0:
             deviation[i] = np.log(M[i, i])
             middle += deviation[i]
             risky += 1.0
-    if total == 0.0:
-        # Rewards without any variance: the best mean. After one round, when nothing is known of risk, the variance of
-        # its rewards over the options stands in for each option's own: if means, variances and correlations were all
-        # the same it would be σ²(1 - r), which is the risk along the simplex.
-        level = 0.0
-        for i in range(d):
-            level += raw[i] / d
-        guess = 0.0
-        for i in range(d):
-            guess += (raw[i] - level) ** 2
-            believed[i] = raw[i]
-        guess = guess / (d - 1.0) if guess > 0.0 else 1.0
-        for i in range(d):
-            for j in range(d):
-                C[i, j] = guess if i == j and n == 1.0 else 0.0
-        return
     middle /= risky
     spread = 0.0
     for i in range(d):
         if M[i, i] > 0.0:
             spread += (deviation[i] - middle) ** 2
-    noise = 2.0 / (n - 1.0) + 2.0 / (n - 1.0) ** 2
+    noise = 2.0 / (n - 1.0) + 2.0 / (n - 1.0) ** 2  # about the variance of such a logarithm
     share = min(1.0, (risky - 3.0) * noise / spread) if risky > 3.0 and spread > 0.0 else 0.0
-    ratio = s.v[FIRST_ROW]  # of the shrunk volatility to the observed one, the latter with 1/n
     for i in range(d):
         ratio[i] = 0.0
         if M[i, i] > 0.0:
             ratio[i] = np.sqrt(n / (n - 1.0)) * np.exp(0.5 * share * (middle - deviation[i]))
             deviation[i] = np.sqrt(M[i, i])
+    return risky
 
-    # Correlations: towards their mean, by as much as their differences are noise.
+
+@kernel()
+def _shrink_correlations(s: ShrunkState, n: float, risky: float) -> None:
+    """Draw correlations towards their mean, by as much as their differences are noise; write n times the covariance."""
+    d = s.count.size
+    M = s.raw_scatter
+    deviation = s.deviation
+    ratio = s.work[0]
     correlation = 0.0
     spread = 0.0
     share = 0.0
@@ -121,20 +149,28 @@ def _shrink(s: State, n: float) -> None:
     for i in range(d):
         for j in range(d):
             target = correlation * deviation[i] * deviation[j] if i != j else M[i, i]
-            C[i, j] = ratio[i] * ratio[j] * ((1.0 - share) * M[i, j] + share * target)
+            s.scatter[i, j] = ratio[i] * ratio[j] * ((1.0 - share) * M[i, j] + share * target)
 
-    # Means: towards their generalised-least-squares average, by as much as their spread is noise. Never all the way, so
-    # that where risk hardly matters the leader stays in the lead.
+
+@kernel()
+def _shrink_means(s: ShrunkState, n: float, total: float) -> None:
+    """Draw means towards their generalised-least-squares average, by as much as their spread is noise.
+
+    Never all the way, so that where risk hardly matters the leader stays in the lead.
+    """
+    d = s.count.size
+    raw = s.raw_mean
+    C = s.scatter
     doubt = 2.0 * (d - 3.0)
     if doubt <= 0.0:
         for i in range(d):
-            believed[i] = raw[i]
+            s.mean[i] = raw[i]
         return
     # C = U'DU with a unit upper U; x = C⁻¹(θ̂ - θ̂_1), z = C⁻¹1, both up to the factor n.
-    U = s.m[WORK_SLAB]
-    x = s.v[FIRST_ROW]
-    z = s.v[FIRST_ROW + 1]
-    inverse = s.v[FIRST_ROW + 2]
+    U = s.factor
+    x = s.work[0]
+    z = s.work[1]
+    inverse = s.work[2]
     for i in range(d):
         for j in range(i, d):
             U[i, j] = C[i, j]
@@ -167,7 +203,7 @@ def _shrink(s: State, n: float) -> None:
     spread *= n * n  # n (θ̂-m1)' Σ̃⁻¹ (θ̂-m1)
     trust = 1.0 / (1.0 + doubt / spread) if spread > 0.0 else 0.0
     for i in range(d):
-        believed[i] = raw[0] + level + trust * (raw[i] - raw[0] - level)
+        s.mean[i] = raw[0] + level + trust * (raw[i] - raw[0] - level)
 
 
 class ShrunkEmpirical(FullInformationLearner):
@@ -218,16 +254,9 @@ class ShrunkEmpirical(FullInformationLearner):
     """
 
     invariances = frozenset({"scale", "permutation"})
-    _means = MEAN
-    _scatter = SCATTER
-    _layout = Layout(
-        rows=("mean", "reference", "raw_mean"),
-        slabs=("scatter", "raw_scatter"),
-        scratch_rows=N_WORK_ROWS,
-        scratch_slabs=N_WORK_SLABS,
-        scratch_ints=2,
-    )
-    _decide_kernel = decide_plug_in
+    _state_class = ShrunkState
+    _view: ShrunkState
+    _decide_kernel = _decide
     _absorb_kernel = _absorb
 
     def __init__(
@@ -244,38 +273,37 @@ class ShrunkEmpirical(FullInformationLearner):
         self.min_weight = validation.as_min_weight(min_weight)
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
 
-    def _parameters(self) -> Sequence[float]:
-        assert self.risk_aversion is not None
-        return self.risk_aversion, self.min_weight or 0.0
+    def _parameters(self) -> Mapping[str, ArrayLike]:
+        return {"risk_aversion": self.risk_aversion or 0.0, "min_weight": self.min_weight or 0.0}
 
     def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
         super()._check_saved(rounds, arrays, statistics)
         require_whole(arrays, "reference", 0)
 
-    def _go_over(self) -> None:
-        s = self._state
-        moments = s.v[RAW_MEAN].copy(), s.m[RAW_SCATTER], float(s.v[COUNT, 0])
+    def _switch_to_pairwise(self) -> None:
+        s = self._view
+        moments = s.raw_mean.copy(), s.raw_scatter, float(s.count[0])
         self.statistics = missing_rewards.from_moments(*moments, self.rounds_told, self._squares())
 
-    def _adapt(self) -> None:
-        # The averages are over the options in use, which those of pairs tell.
-        if not self.statistics and self._state.i[IN_USE] < self.n_options:
-            self._go_over()
-        super()._adapt()
+    def _on_retirement(self) -> None:
+        # Shrinkage targets average over the options in use only, so switch to pairwise statistics.
+        if not self._keeps_pairs and self._view.n_in_use < self.n_options:
+            self._switch_to_pairwise()
+        super()._on_retirement()
 
-    def _write(self, members: NDArray[np.int64], mean: F64, covariance: F64, n: float) -> None:
-        assert self._layout is not None
-        small = self._layout.allocate(members.size, self._state.p)
-        small.v[COUNT] = n
-        small.v[RAW_MEAN] = mean
-        small.m[RAW_SCATTER] = n * covariance
-        ready(_shrink_once)(small)
-        super()._write(members, small.v[MEAN], small.m[SCATTER] / n, n)
+    def _write_moments(self, members: NDArray[np.int64], mean: F64, covariance: F64, n: float) -> None:
+        memory = ShrunkState.allocate(members.size, self._parameters())
+        small = ShrunkState(memory)
+        small.count = n
+        small.raw_mean = mean
+        small.raw_scatter = n * covariance
+        compiled(_shrink_once)(memory)
+        super()._write_moments(members, small.mean, small.scatter / n, n)
 
     def _partial_estimates(self) -> Estimates:
         known = super()._partial_estimates()
         mean, covariance, members = np.array(known.mean), np.asarray(known.covariance), self._members()
-        mean[members] = self._state.v[MEAN, members]
+        mean[members] = self._view.mean[members]
         n = missing_rewards.counts(self.statistics)
         with np.errstate(invalid="ignore", divide="ignore"):
             width = np.sqrt(covariance.diagonal() / n)
@@ -283,8 +311,8 @@ class ShrunkEmpirical(FullInformationLearner):
 
     def _complete_estimates(self) -> Estimates:
         kind = f"{STANDARD_ERROR}, from shrunk variances"
-        n, mean = float(self._state.v[COUNT, 0]), self._state.v[MEAN]
+        n, mean = float(self._view.count[0]), self._view.mean
         if n < 2:  # the variance that stands in after one round is no estimate of an option's own
             return Estimates(mean if n else None, width_kind=kind)
-        covariance = self._state.m[SCATTER] / n
+        covariance = self._view.scatter / n
         return Estimates(mean, covariance, np.sqrt(covariance.diagonal() / n), kind)

@@ -1,27 +1,36 @@
-"""The moments of everything seen, kept by learners that hardly need them, so that these too can be explained."""
+"""What learners that see every option keep: mean and scatter of all rewards."""
 
 from __future__ import annotations
 
 from covbandit.core.typing import F64
 from covbandit.kernels.jit.compilation import kernel
 from covbandit.kernels.moments import update_mean, update_moments
-from covbandit.learners.protocol.state import ABSORB, COUNT, FIRST_ROW, Layout, State
+from covbandit.learners.protocol.state import ABSORB, LearnerState, State, matrix, row, work_row
 
-DELTA = FIRST_ROW  # scratch
-BEFORE = FIRST_ROW + 1  # scratch
-MEAN = FIRST_ROW + 2
-SCATTER = 0
 
-MOMENTS = Layout(rows=("mean",), slabs=("scatter",), scratch_rows=2)
+class MomentState(LearnerState):
+    """What every full-information learner keeps."""
+
+    mean = row("the means that the decision uses")
+    scatter = matrix("n times the covariance that the decision uses")
+
+    deviation = work_row("of the newest rewards from the means")
+
+
+class ObservedState(MomentState):
+    """The moments of learners that hardly need them, kept so that their decisions can be explained."""
+
+    mean_before = work_row("the means before the newest rewards")
 
 
 @kernel(ABSORB)
-def absorb_moments(s: State, w: F64, y: F64) -> None:
+def absorb_moments(state: State, w: F64, y: F64) -> None:
     """Update mean and scatter with the rewards of all options."""
+    s = ObservedState(state)
     for i in range(w.size):
-        s.v[BEFORE, i] = s.v[MEAN, i]
-    n = update_moments(s.v[BEFORE], s.m[SCATTER], s.v[COUNT, 0], 1.0, y, s.v[DELTA])
+        s.mean_before[i] = s.mean[i]
+    n = update_moments(s.mean_before, s.scatter, s.count[0], 1.0, y, s.deviation)
     # The mean by division, not by the rounded 1/n: which of two equal means LinearFI sees ahead hangs on the last bit.
-    update_mean(s.v[MEAN], n, y)
+    update_mean(s.mean, n, y)
     for i in range(w.size):
-        s.v[COUNT, i] = n
+        s.count[i] = n

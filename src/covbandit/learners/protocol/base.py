@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from abc import ABC
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,25 +16,13 @@ from covbandit.core import validation
 from covbandit.core.fingerprints import remember
 from covbandit.core.typing import F64
 from covbandit.errors import AssumptionWarning, InvalidInput, Unsupported
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.learners.protocol import serialization
 from covbandit.learners.protocol.explanation import Estimates, Explanation, explain
+from covbandit.learners.protocol.observations import check_observation, check_partial, check_rounds
 from covbandit.learners.protocol.retired_options import as_in_use, confine, confine_in_place, level
 from covbandit.learners.protocol.setup_warnings import said_before, say
-from covbandit.learners.protocol.state import (
-    ACTIVE,
-    CAP,
-    COUNT,
-    HOLD,
-    HOLD_ROUNDS,
-    IN_USE,
-    LAST,
-    SEED,
-    START,
-    TOLD,
-    Layout,
-    State,
-)
+from covbandit.learners.protocol.state import LearnerState, State
 from covbandit.problems.problem import Problem
 
 _DOUBT_EVERY = 16  # rounds between looks for contradicted assumptions
@@ -47,11 +34,11 @@ Hold = tuple[ArrayLike, int]
 class Learner(ABC):
     r"""Base of all learners: proposes weights (`ask`) and learns from what they earned (`tell`).
 
-    A subclass states its `feedback` and either names two compiled kernels (`_layout`, `_decide_kernel`,
-    `_absorb_kernel`) or, slower but in plain Python, overrides `_initialize`, `_decide` and `_absorb` and keeps what it
-    learns in the dictionary ``self.statistics`` (numbers, strings, lists and arrays). Either way it runs in `simulate`,
-    saves and loads. It may override `_estimates` to return the `Estimates` that it believes in; without that, `explain`
-    shows weights and counts alone.
+    A subclass states its `feedback` and either declares a state and names two compiled kernels (`_state_class`,
+    `_decide_kernel`, `_absorb_kernel`) or, slower but in plain Python, overrides `_initialize`, `_decide` and `_absorb`
+    and keeps what it learns in the dictionary ``self.statistics`` (numbers, strings, lists and arrays). Either way it
+    runs in `simulate`, saves and loads. It may override `_estimates` to return the `Estimates` that it believes in;
+    without that, `explain` shows weights and counts alone.
 
     Each constructor argument must be kept as an attribute of the same name: that is how learners are cloned and saved.
 
@@ -89,12 +76,14 @@ class Learner(ABC):
     max_weight: F64 | None = None
     min_weight: float | None = None
 
-    _layout: Layout | None = None  # one whose layout depends on its arguments sets its own before super().__init__
+    _state_class: type[LearnerState] = LearnerState
     _decide_kernel: ClassVar[Callable[..., None] | None] = None
     _absorb_kernel: ClassVar[Callable[..., None] | None] = None
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
+        if "_layout" in vars(cls):  # deprecated: a learner written for covbandit 0.1; until 0.3
+            cls._state_class = vars(cls)["_layout"].state_class
         remember(cls.__module__)
 
     def __init__(
@@ -119,16 +108,24 @@ class Learner(ABC):
                 validation.as_count(rounds, "rounds to hold"),
             )
         self.statistics: dict[str, Any] = {}
-        self._state: State
+        if "_layout" in vars(self):  # deprecated, as above
+            self._state_class = vars(self)["_layout"].state_class
+        self._state: State  # what kernels are called with
+        self._view: LearnerState  # the same memory, with names
         self.reset()
         for remark in self._remarks():
             say(remark)
 
     # What a subclass writes ------------------------------------------------------------------------------------------
 
-    def _parameters(self) -> Sequence[float] | F64:
-        """Return what the kernels need to know from the constructor, in the order of their constants."""
-        return ()
+    def _parameters(self) -> Mapping[str, ArrayLike] | ArrayLike:
+        """Return the parameters that `_state_class` declares, by name."""
+        return {}
+
+    @classmethod
+    def _block_sizes(cls, d: int, arguments: Mapping[str, Any]) -> dict[str, int]:
+        """Return how many d × d matrices each block takes whose size depends on the constructor's arguments."""
+        return {}
 
     def _initialize(self) -> None:  # noqa: B027 (optional: compiled learners have nothing to set up)
         """Set up ``self.statistics`` (plain-Python learners)."""
@@ -156,8 +153,8 @@ class Learner(ABC):
     ) -> None:
         """Raise if a learner like this cannot have learned this in so many rounds: kernels believe what they find."""
 
-    def _adapt(self) -> None:  # noqa: B027 (optional: most learners keep nothing that depends on it)
-        """Make anew all that was worked out for other options in use than now; the books have followed already."""
+    def _on_retirement(self) -> None:  # noqa: B027 (optional: most learners keep nothing that depends on it)
+        """Recompute cached quantities after the set of options in use changed; `_update_books` has already run."""
 
     def _estimates(self) -> Estimates:
         """Return the moments and widths that `explain` shows; by default nothing is known."""
@@ -177,29 +174,29 @@ class Learner(ABC):
 
     def _random(self, t: int) -> np.random.Generator:
         """Return the generator of round t: keyed by (seed, t), so that asking twice gives the same draws."""
-        return np.random.Generator(np.random.Philox(key=[int(self._state.i[SEED]), t]))
+        return np.random.Generator(np.random.Philox(key=[int(self._view.seed), t]))
 
     # What everybody uses ---------------------------------------------------------------------------------------------
 
     @property
     def compiled(self) -> bool:
         """Whether the learner has kernels (else it is plain Python)."""
-        return self._layout is not None
+        return self._decide_kernel is not None
 
     @property
     def rounds_told(self) -> int:
         """The number of rounds told so far."""
-        return int(self._state.i[TOLD])
+        return self._view.told
 
     @property
     def counts(self) -> F64:
         """How often each option has been observed (with forgetting: the effective number)."""
-        return np.array(self._state.v[COUNT])
+        return self._view.count.copy()
 
     @property
     def retired(self) -> tuple[str | int, ...]:
         """The options out of use, by name if they have names, else by index."""
-        out = np.flatnonzero(self._state.v[ACTIVE] == 0).tolist()
+        out = np.flatnonzero(self._view.active == 0).tolist()
         return tuple(out if self.options is None else (self.options[i] for i in out))
 
     def __repr__(self) -> str:
@@ -227,8 +224,8 @@ class Learner(ABC):
             Weights on the decision set.
         """
         t = self.rounds_told + 1 + validation.as_count(outstanding, "outstanding")
-        if t <= self._state.i[HOLD_ROUNDS]:
-            return np.array(self._state.v[HOLD])
+        if t <= self._view.hold_rounds:
+            return self._view.held_weights.copy()
         weights = np.empty(self.n_options)
         self._decide_into(t, weights)
         return weights
@@ -249,7 +246,7 @@ class Learner(ABC):
             If anything cannot be used; nothing has changed then.
         """
         w = validation.as_weights(weights, self.n_options, self.options)
-        self._absorb_checked(w, self._check_observation(w, observation))
+        self._absorb_checked(w, check_observation(self, w, observation))
         if self.rounds_told % _DOUBT_EVERY == 0:
             self._warn()
 
@@ -292,7 +289,7 @@ class Learner(ABC):
                 "options that did not exist" + (", and NaN" if self.feedback == "chosen" else "")
             )
         w = validation.as_weights(weights, self.n_options, self.options)
-        y = self._check_partial(w, rewards)
+        y = check_partial(self, w, rewards)
         self._absorb_checked(w, y, missing=bool(np.isnan(y).any()))
         if self.rounds_told % _DOUBT_EVERY == 0:
             self._warn()
@@ -331,10 +328,10 @@ class Learner(ABC):
         """
         in_use = as_in_use(retired, self.n_options, self.options, self.max_weight)
         self._check_in_use(in_use)
-        if not np.array_equal(in_use, self._state.v[ACTIVE]):
-            self._state.v[ACTIVE] = in_use
-            self._arrange()
-            self._adapt()
+        if not np.array_equal(in_use, self._view.active):
+            self._view.active = in_use
+            self._update_books()
+            self._on_retirement()
 
     def tell_many(self, weights: ArrayLike, observations: ArrayLike) -> None:
         """Learn from many rounds, in order: all of them or, if one cannot be used, none.
@@ -355,7 +352,7 @@ class Learner(ABC):
             raise InvalidInput(f"{len(w_all)} rows of weights but {len(y_all)} observations")
         before = self._snapshot()
         try:
-            for w, y in self._check_rounds(w_all, y_all):
+            for w, y in check_rounds(self, w_all, y_all):
                 self._absorb_checked(w, y)
         except BaseException:
             self._restore(before)
@@ -389,17 +386,18 @@ class Learner(ABC):
 
     def reset(self) -> None:
         """Forget everything told."""
-        layout = self._layout or Layout()
-        state = layout.allocate(self.n_options, np.array(self._parameters(), dtype=np.float64))
-        state.v[ACTIVE] = self._state.v[ACTIVE] if hasattr(self, "_state") else 1.0
-        state.i[SEED] = 0 if self.seed is None else self.seed
-        self._state = state
+        active = self._view.active if hasattr(self, "_view") else np.ones(self.n_options)
+        block_sizes = self._block_sizes(self.n_options, vars(self))
+        self._state = self._state_class.allocate(self.n_options, self._parameters(), block_sizes)
+        self._view = self._state_class(self._state)
+        self._view.active = active
+        self._view.seed = 0 if self.seed is None else self.seed
         self._warned = False
         self.statistics = {}
-        self._arrange()
+        self._update_books()
         self._initialize()
         if self.retired:
-            self._adapt()
+            self._on_retirement()
 
     def clone(self) -> Self:
         """Return an independent copy, with everything learned so far."""
@@ -415,17 +413,17 @@ class Learner(ABC):
         """
         if type(other) is not type(self):
             raise InvalidInput(f"cannot merge {type(other).__name__} into {type(self).__name__}")
-        mine, theirs = serialization.plain(self.config()), serialization.plain(other.config())
+        mine, theirs = serialization.to_plain(self.config()), serialization.to_plain(other.config())
         for name in mine:
             if mine[name] != theirs[name]:
                 raise InvalidInput(f"cannot merge: {name} is {mine[name]!r} here and {theirs[name]!r} there")
         if self.retired != other.retired:
             raise InvalidInput(f"cannot merge: options {self.retired} are retired here and {other.retired} there")
         self._merge(other)
-        self._state.v[COUNT] += other._state.v[COUNT]
+        self._view.count += other._view.count
         if other.rounds_told:
-            self._state.v[LAST] = other._state.v[LAST]
-        self._state.i[TOLD] += other.rounds_told
+            self._view.last_weights = other._view.last_weights
+        self._view.told += other.rounds_told
         return self
 
     def mismatch(self, problem: Problem) -> str | None:
@@ -478,6 +476,14 @@ class Learner(ABC):
             self._warned = True
             warnings.warn(doubt, AssumptionWarning, stacklevel=3)
 
+    @property
+    def _keeps_pairs(self) -> bool:
+        """Whether a compiled learner was once told a round with a missing reward, and keeps statistics of pairs since.
+
+        They are in ``self.statistics``, which compiled learners use for nothing else.
+        """
+        return self.compiled and bool(self.statistics)
+
     def _kernel(self, name: str) -> Callable[..., None]:
         """Return the class's kernel of this name; overridden where it depends on the learner's arguments."""
         found: Callable[..., None] = getattr(type(self), name)
@@ -492,105 +498,35 @@ class Learner(ABC):
 
     def _decide_into(self, t: int, weights: F64) -> None:
         if self._decide_kernel is not None:
-            ready(self._kernel("_decide_kernel"))(self._state, t, weights)
+            compiled(self._kernel("_decide_kernel"))(self._state, t, weights)
             if self._confined:
-                ready(confine_in_place)(weights, self._state.v[CAP], self._state.v[START])
+                compiled(confine_in_place)(weights, self._view.cap, self._view.start_weights)
                 validation.as_weights(weights, self.n_options, self.options, "decided weight")
             return
         answer = validation.as_weights(self._decide(t), self.n_options, self.options, "decided weight")
-        weights[:] = confine(answer / answer.sum(), self._state.v[CAP], self._state.v[START])
+        weights[:] = confine(answer / answer.sum(), self._view.cap, self._view.start_weights)
 
     @classmethod
-    def _layout_for(cls, d: int, config: dict[str, Any]) -> Layout | None:
-        """Return the layout that a learner of these arguments has, None if only building one tells."""
-        ours = cls.__module__.startswith("covbandit.")  # others may set one of their own while they are built
-        return cls._layout or (Layout() if cls._decide_kernel is None else None) if ours else None
+    def _saved_shapes(cls, d: int, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]] | None:
+        """Return the shapes of what a learner of these arguments saves, None if only building one tells.
 
-    def _arrange(self) -> None:
-        """Write the books that follow from the constructor's arguments and from which options are in use."""
-        state = self._state
-        in_use = state.v[ACTIVE]
-        state.i[IN_USE] = int(in_use.sum())
+        A learner of somebody else's may choose its state while it is built.
+        """
+        ours = cls.__module__.startswith("covbandit.")
+        return cls._state_class.saved_shapes(d, cls._block_sizes(d, config)) if ours else None
+
+    def _update_books(self) -> None:
+        """Write what follows from the constructor's arguments and from which options are in use."""
+        s = self._view
+        s.n_in_use = int(s.active.sum())
         self._confined = self._decide_kernel is not None and _is_foreign(self._kernel("_decide_kernel"))
-        state.v[CAP] = in_use if self.max_weight is None else in_use * self.max_weight
-        state.v[START] = level(state.v[CAP], self.min_weight)
+        s.cap = s.active if self.max_weight is None else s.active * self.max_weight
+        s.start_weights = level(s.cap, self.min_weight)
         if self.hold is not None:
-            state.v[HOLD] = confine(self.hold[0], state.v[CAP], state.v[START])
-            state.i[HOLD_ROUNDS] = self.hold[1]
-
-    def _check_rounds(self, w_all: F64, y_all: list[Any]) -> Sequence[tuple[F64, F64]]:
-        """Check all rounds, at once where that is possible; a round that is refused is named."""
-        if self.feedback == "all" and w_all.shape == (len(y_all), self.n_options):
-            with suppress(InvalidInput):
-                rewards = validation.as_array(y_all, "reward", 2)
-                if (
-                    rewards.shape == w_all.shape
-                    and (w_all >= 0).all()
-                    and np.abs(w_all.sum(axis=1) - 1).max(initial=0) <= validation.SUM_TOLERANCE
-                    and np.abs(rewards).max(initial=0) <= validation.LARGEST
-                ):
-                    return list(zip(w_all, rewards, strict=True))
-        checked = []
-        for k, (w_row, y_row) in enumerate(zip(w_all, y_all, strict=True)):
-            try:
-                w = validation.as_weights(w_row, self.n_options, self.options)
-                checked.append((w, self._check_observation(w, y_row)))
-            except InvalidInput as error:
-                raise InvalidInput(f"row {k}: {error}; nothing was told") from None
-        return checked
-
-    def _check_observation(self, weights: F64, observation: ArrayLike) -> F64:
-        d = self.n_options
-        if self.feedback == "total":
-            if np.ndim(observation) != 0:
-                raise InvalidInput(
-                    f"{type(self).__name__} sees totals only: tell one number, not an array of shape "
-                    f"{np.shape(observation)}"
-                )
-            total = validation.as_float(observation, "observation")
-            return validation.as_rewards([total], 1, ("total",))
-        if np.ndim(observation) != 1:
-            raise InvalidInput(
-                f"observation must be {d} rewards, one per option, got an array of shape {np.shape(observation)}"
-            )
-        if self.feedback == "all":
-            return validation.as_rewards(observation, d, self.options)
-        return self._check_chosen(weights, validation.as_array(observation, "reward", 1))
-
-    def _check_chosen(self, weights: F64, rewards: F64) -> F64:
-        if rewards.size != self.n_options:
-            raise InvalidInput(f"reward must have {self.n_options} entries, one per option, got {rewards.size}")
-        for i in range(self.n_options):
-            who = validation.label(i, self.options)
-            if weights[i] > 0 and np.isnan(rewards[i]):
-                raise InvalidInput(f"{who}: reward is missing although its weight is {weights[i]}")
-            if weights[i] == 0 and not np.isnan(rewards[i]):
-                raise InvalidInput(
-                    f"{who}: reward {rewards[i]} given although its weight is 0; use NaN for options not seen"
-                )
-        validation.as_rewards(np.where(np.isnan(rewards), 0.0, rewards), self.n_options, self.options)
-        return rewards
-
-    def _check_partial(self, weights: F64, rewards: ArrayLike) -> F64:
-        if np.ndim(rewards) != 1:
-            raise InvalidInput(
-                f"rewards must be {self.n_options} numbers, one per option, got an array of shape {np.shape(rewards)}"
-            )
-        y = validation.as_array(rewards, "reward", 1)
-        missing = np.isnan(y)
-        validation.as_rewards(np.where(missing, 0.0, y), self.n_options, self.options)
-        if missing.all():
-            raise InvalidInput("no option has a reward: there is nothing to learn from this round; leave it out")
-        played = missing & (weights > 0)
-        if played.any():
-            i = int(np.argmax(played))
-            raise InvalidInput(
-                f"{validation.label(i, self.options)}: reward is missing although its weight is {weights[i]}"
-            )
-        return y
+            s.held_weights = confine(self.hold[0], s.cap, s.start_weights)
+            s.hold_rounds = self.hold[1]
 
     def _absorb_checked(self, weights: F64, observation: F64, missing: bool = False) -> None:
-        state = self._state
         if self._absorb_kernel is None:
             before = serialization.copy_statistics(self.statistics)
             try:
@@ -601,37 +537,36 @@ class Learner(ABC):
             except BaseException:
                 self.statistics = before
                 raise
-            state.v[COUNT] += ~np.isnan(observation) if self.feedback == "all" else weights > 0
-        elif missing or self.statistics:  # compiled learners have these only once a reward was missing
+            self._view.count += ~np.isnan(observation) if self.feedback == "all" else weights > 0
+        elif missing or self._keeps_pairs:
             self._absorb_partly(weights, observation)
         else:
-            ready(self._kernel("_absorb_kernel"))(state, weights, observation)
-        state.v[LAST] = weights
-        state.i[TOLD] += 1
+            compiled(self._kernel("_absorb_kernel"))(self._state, weights, observation)
+        self._view.last_weights = weights
+        self._view.told += 1
 
     def _snapshot(self) -> tuple[int, dict[str, F64], dict[str, Any]]:
-        views = (self._layout or Layout()).named(self._state)
         return (
             self.rounds_told,
-            {name: view.copy() for name, view in views.items()},
+            {name: array.copy() for name, array in self._view.saved().items()},
             serialization.copy_statistics(self.statistics),
         )
 
     def _restore(self, snapshot: tuple[int, dict[str, F64], dict[str, Any]]) -> None:
         told, arrays, statistics = snapshot
-        views = (self._layout or Layout()).named(self._state)
+        views = self._view.saved()
         mine = {name: view.shape for name, view in views.items()}
         theirs = {name: array.shape for name, array in arrays.items()}
         if mine != theirs:
             raise InvalidInput(f"statistics {theirs} are not those of {type(self).__name__}, {mine}")
         for name, view in views.items():
             view[...] = arrays[name]
-        self._state.i[TOLD] = told
+        self._view.told = told
         self.statistics = serialization.copy_statistics(statistics)
-        self._arrange()
+        self._update_books()
 
 
 def _is_foreign(kernel: Callable[..., None]) -> bool:
-    """Tell whether a kernel is not one of this package's, which keep to the options in use by themselves."""
+    """Return True if a kernel is not one of this package's, which keep to the options in use by themselves."""
     module: str = kernel.py_func.__module__  # type: ignore[attr-defined]
     return module.partition(".")[0] != __package__.partition(".")[0]

@@ -9,7 +9,7 @@ import numpy as np
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import Infeasible, InvalidInput
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line, uncompiled
 from covbandit.kernels.qp.decision_set import largest_support
 
 
@@ -58,6 +58,15 @@ def _index(option: object, size: int, options: Sequence[str] | None) -> int:
     return index
 
 
+@kernel()
+def first_in_use(caps: F64) -> int:
+    """Return the first option with a cap above zero."""
+    first = 0
+    while caps[first] <= 0.0:
+        first += 1
+    return first
+
+
 def level(caps: F64, least: float | None = None) -> F64:
     """Return equal weights on the options with a cap above zero, or as equal as possible.
 
@@ -66,7 +75,7 @@ def level(caps: F64, least: float | None = None) -> F64:
     """
     open_ = caps > 0
     if least is not None:
-        fit = largest_support.py_func(least, int(open_.sum()))  # type: ignore[attr-defined]
+        fit = uncompiled(largest_support)(least, int(open_.sum()))
         return np.where(open_ & (np.cumsum(open_) <= fit), 1 / fit, 0.0)
     weights = np.zeros(caps.size)
     left = 1.0
@@ -120,4 +129,4 @@ def confine_in_place(weights: F64, caps: F64, otherwise: F64) -> None:
             weights[i] = otherwise[i]
 
 
-call_confine_in_place = separate(confine_in_place)
+call_confine_in_place = out_of_line(confine_in_place)

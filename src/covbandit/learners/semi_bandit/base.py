@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,14 +12,16 @@ from covbandit.core import validation
 from covbandit.core.tables import as_number
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled, uncompiled
+from covbandit.kernels.moments import pair_covariance
 from covbandit.learners.protocol.base import Hold, Learner
+from covbandit.learners.protocol.certification import certify_search
 from covbandit.learners.protocol.explanation import Estimates
 from covbandit.learners.protocol.serialization import require_counts, require_finite, require_whole
 from covbandit.learners.protocol.setup_warnings import one_at_a_time
-from covbandit.learners.protocol.state import CAP, COUNT
-from covbandit.learners.semi_bandit.statistics import BONUS, MEAN, PAIR_MEAN, PAIRS, PENALTY, READY, SCATTER
-from covbandit.maximization import Optimum, maximize_optimistic
+from covbandit.learners.semi_bandit.radii import RadiusState
+from covbandit.learners.semi_bandit.statistics import PairState
+from covbandit.maximization import Optimum
 
 _ENOUGH = 10  # observations before a variance is compared with its bound
 
@@ -29,9 +30,9 @@ class SemiBanditLearner(Learner):
     """A learner that sees the chosen options only and maximises an optimistic utility by a fast search."""
 
     feedback = "chosen"
-    _means: ClassVar[int] = MEAN  # row of the means that enter the optimistic utility
+    _view: PairState
     _width_kind: ClassVar[str]
-    _settle_kernel: ClassVar[Callable[..., None]]
+    _start_up_kernel: ClassVar[Callable[..., None]]
 
     def _remarks(self) -> tuple[str, ...]:
         remark = one_at_a_time(self.n_options, self.min_weight)
@@ -42,8 +43,8 @@ class SemiBanditLearner(Learner):
         require_whole(arrays, "ready", 1)
         require_finite(arrays, ["mean", "pair_mean", "scatter"])
 
-    def _adapt(self) -> None:
-        ready(self._kernel("_settle_kernel"))(self._state)
+    def _on_retirement(self) -> None:
+        compiled(self._kernel("_start_up_kernel"))(self._state)
 
     def certify(self, outstanding: int = 0, tolerance: float = 1e-9, node_limit: int = 1_000_000) -> Optimum:
         """Return the proven best weights of the next round, where `ask` only searches.
@@ -64,46 +65,39 @@ class SemiBanditLearner(Learner):
         """
         weights = self.ask(outstanding)
         t = self.rounds_told + 1 + outstanding
-        if self._state.v[READY, 0] == 0.0 or (self.hold is not None and t <= self.hold[1]):
+        if self._view.ready == 0.0 or (self.hold is not None and t <= self.hold[1]):
             raise Unsupported(f"round {t} follows a schedule: there is nothing to certify before start-up is over")
-        s = self._state
-        in_use = s.v[CAP] > 0
-        block = np.ix_(in_use, in_use)
-        best = maximize_optimistic(
-            s.v[self._means, in_use],
-            s.m[BONUS][block],
-            s.m[PENALTY][block],
-            1.0,  # the penalty includes the risk aversion
-            self.min_weight,
-            certified=True,
-            start=weights[in_use],
-            tolerance=tolerance,
-            node_limit=node_limit,
-        )
-        weights[in_use] = best.weights
-        return replace(best, weights=weights)
+        s = self._view
+        # The penalty includes the risk aversion.
+        problem = self._optimistic_means(), s.bonus, s.penalty, 1.0, self.min_weight
+        return certify_search(s.cap > 0, weights, *problem, tolerance, node_limit)
+
+    def _optimistic_means(self) -> F64:
+        """Return the means that enter the optimistic utility."""
+        return self._view.mean
 
     def _covariance(self) -> F64:
         """Return the estimated covariance, NaN for pairs never seen together and options seen but once."""
-        s = self._state
+        s = self._view
+        away = s.pair_mean - s.mean[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
-            away = s.m[PAIR_MEAN] - s.v[MEAN][:, None]
-            estimate = np.where(s.m[PAIRS] > 0, s.m[SCATTER] / s.m[PAIRS] + away * away.T, np.nan)
-        np.fill_diagonal(estimate, np.where(s.v[COUNT] > 1, estimate.diagonal(), np.nan))
+            estimate = uncompiled(pair_covariance)(s.scatter, s.pair_count, away, away.T)
+        estimate = np.where(s.pair_count > 0, estimate, np.nan)
+        np.fill_diagonal(estimate, np.where(s.count > 1, estimate.diagonal(), np.nan))
         return np.asarray(estimate)
 
     def _estimates(self) -> Estimates:
-        s = self._state
-        seen = s.v[COUNT] > 0
+        s = self._view
+        seen = s.count > 0
         width = None
-        if s.v[READY, 0] == 1.0:
+        if s.ready == 1.0:
             self._decide_into(self.rounds_told + 1, np.empty(self.n_options))
             width = self._widths()
-        return Estimates(np.where(seen, s.v[MEAN], np.nan), self._covariance(), width, self._width_kind)
+        return Estimates(np.where(seen, s.mean, np.nan), self._covariance(), width, self._width_kind)
 
     def _widths(self) -> F64:
         """Return how far off each option's mean may be, after the decision of the next round."""
-        return np.asarray(np.sqrt(np.maximum(self._state.m[BONUS].diagonal(), 0.0)))
+        return np.asarray(np.sqrt(np.maximum(self._view.bonus.diagonal(), 0.0)))
 
 
 class UpperConfidenceLearner(SemiBanditLearner):
@@ -111,6 +105,7 @@ class UpperConfidenceLearner(SemiBanditLearner):
 
     invariances = frozenset({"scale", "permutation"})
     cap_upper: bool = False
+    _view: RadiusState
     _width_kind = "radius of the confidence region E of the option alone"
 
     def __init__(
@@ -145,23 +140,24 @@ class UpperConfidenceLearner(SemiBanditLearner):
             self.gamma = validation.as_symmetric(gamma, "gamma", size, validation.as_options(options, size))
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
 
-    def _parameters(self) -> Sequence[float]:
+    def _parameters(self) -> Mapping[str, ArrayLike]:
         bound = self.variance_bound if self.gamma is None else self.gamma
-        return (
-            self.risk_aversion or 0.0,
-            self.min_weight or 0.0,
-            self.regularization,
-            self.variance_bound,
-            *self.radius_scale,
-            float(self.cap_upper),
-            *np.broadcast_to(bound, (self.n_options, self.n_options)).ravel().tolist(),
-        )
+        return {
+            "risk_aversion": self.risk_aversion or 0.0,
+            "min_weight": self.min_weight or 0.0,
+            "regularization": self.regularization,
+            "variance_bound": self.variance_bound,
+            "radius_scale_g": self.radius_scale[0],
+            "radius_scale_e": self.radius_scale[1],
+            "cap_upper": self.cap_upper,
+            "gamma": np.broadcast_to(bound, (self.n_options, self.n_options)),
+        }
 
     def _doubt(self) -> str | None:
-        s = self._state
-        n = s.v[COUNT]
+        s = self._view
+        n = s.count
         with np.errstate(invalid="ignore", divide="ignore"):
-            variance = s.m[SCATTER].diagonal() / (n - 1)
+            variance = s.scatter.diagonal() / (n - 1)
             # Five standard deviations of a Gaussian's sample variance (skewed: hence Wilson and Hilferty's formula).
             # Below that chance may exceed the bound, in one of the many times that it is looked at.
             error = 2 / (9 * (n - 1))

@@ -10,44 +10,26 @@ from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.kernels.jit.compilation import kernel
 from covbandit.learners.protocol.base import Hold
-from covbandit.learners.protocol.state import ABSORB, COUNT, DECIDE, TOLD, State
+from covbandit.learners.protocol.state import ABSORB, DECIDE, UPDATE, State
 from covbandit.learners.semi_bandit.base import UpperConfidenceLearner
 from covbandit.learners.semi_bandit.decision import maximize
 from covbandit.learners.semi_bandit.radii import (
-    CAP_UPPER,
-    REGULARIZATION,
-    VARIANCE_BOUND,
+    UpperState,
+    add_upper_covariances,
+    begin_upper_sum,
     confidence_factor,
     covariance_radius,
     is_known,
-    is_ready,
-    play_initial,
+    reward_bonus,
 )
-from covbandit.learners.semi_bandit.statistics import (
-    BONUS,
-    MEAN,
-    PAIRS,
-    PENALTY,
-    READY,
-    RISK_AVERSION,
-    SETTLE,
-    UPPER,
-    absorb_pairs,
-    covariance,
-    pairwise_layout,
-)
-
-
-@kernel()
-def _upper(s: State, i: int, j: int, log_t: float) -> float:
-    """Return Σ̄_ij of round t (line 5)."""
-    upper = covariance(s, i, j) + covariance_radius(s, i, j, log_t)
-    return min(upper, s.p[VARIANCE_BOUND]) if s.p[CAP_UPPER] > 0.0 else upper
+from covbandit.learners.semi_bandit.start_up import is_ready, play_initial
+from covbandit.learners.semi_bandit.statistics import absorb_pairs, covariance
 
 
 @kernel(DECIDE)
-def _decide(s: State, t: int, w: F64) -> None:
-    if s.v[READY, 0] == 0.0:
+def _decide(state: State, t: int, w: F64) -> None:
+    s = UpperState(state)
+    if s.ready == 0.0:
         play_initial(s, t, w)
         return
     d = w.size
@@ -58,55 +40,36 @@ def _decide(s: State, t: int, w: F64) -> None:
             bonus = 0.0
             penalty = 0.0
             if is_known(s, i, j):
-                radius = covariance_radius(s, i, j, log_t)
-                estimate = covariance(s, i, j)
-                penalty = s.p[RISK_AVERSION] * (estimate - radius)  # line 4: Σ̲
-                total = s.m[UPPER, i, j]
-                if i == j:
-                    total += s.p[REGULARIZATION] * _upper(s, i, i, log_t) * s.v[COUNT, i]
-                bonus = factor * total / (s.v[COUNT, i] * s.v[COUNT, j])
-            s.m[BONUS, i, j] = bonus
-            s.m[BONUS, j, i] = bonus
-            s.m[PENALTY, i, j] = penalty
-            s.m[PENALTY, j, i] = penalty
-    maximize(s, MEAN, w)  # line 6
+                penalty = s.risk_aversion * (covariance(s, i, j) - covariance_radius(s, i, j, log_t))  # line 4: Σ̲
+                bonus = reward_bonus(s, i, j, factor, log_t)
+            s.bonus[i, j] = bonus
+            s.bonus[j, i] = bonus
+            s.penalty[i, j] = penalty
+            s.penalty[j, i] = penalty
+    maximize(s, s.mean, w)  # line 6
 
 
 @kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
-    d = w.size
-    t = s.i[TOLD] + 1
-    if s.v[READY, 0] == 1.0:
-        log_t = np.log(t)
-        for i in range(d):
-            if w[i] > 0.0:
-                for j in range(d):
-                    if w[j] > 0.0 and s.m[PAIRS, i, j] > 0.0:
-                        s.m[UPPER, i, j] += _upper(s, i, j, log_t)
+def _absorb(state: State, w: F64, y: F64) -> None:
+    s = UpperState(state)
+    t = s.told + 1
+    if s.ready == 1.0:
+        add_upper_covariances(s, w, np.log(t))
     absorb_pairs(s, w, y)
-    if s.v[READY, 0] == 0.0 and is_ready(s, d):
-        # Σ̄_s of the rounds of start-up: the first one that is defined
-        s.v[READY, 0] = 1.0
-        log_t = np.log(t + 1.0)
-        for i in range(d):
-            for j in range(d):
-                if s.m[PAIRS, i, j] > 0.0:
-                    s.m[UPPER, i, j] = s.m[PAIRS, i, j] * _upper(s, i, j, log_t)
+    if s.ready == 0.0 and is_ready(s, w.size):
+        s.ready = 1.0
+        begin_upper_sum(s, np.log(t + 1.0), True)
 
 
-@kernel(SETTLE, on_demand=True)
-def _settle(s: State) -> None:
-    """Find out whether start-up is over for the options now in use; pairs that have no Σ̄_s yet get the present one."""
-    d = s.v.shape[1]
-    anew = s.v[READY, 0] == 0.0
-    s.v[READY, 0] = 0.0
-    if is_ready(s, d):
-        s.v[READY, 0] = 1.0
-        log_t = np.log(s.i[TOLD] + 1.0)
-        for i in range(d):
-            for j in range(d):
-                if s.m[PAIRS, i, j] > 0.0 and (anew or s.m[UPPER, i, j] == 0.0):
-                    s.m[UPPER, i, j] = s.m[PAIRS, i, j] * _upper(s, i, j, log_t)
+@kernel(UPDATE, on_demand=True)
+def _finish_start_up(state: State) -> None:
+    """Find out whether start-up is over for the options now in use."""
+    s = UpperState(state)
+    anew = s.ready == 0.0
+    s.ready = 0.0
+    if is_ready(s, s.count.size):
+        s.ready = 1.0
+        begin_upper_sum(s, np.log(s.told + 1.0), anew)
 
 
 class MCUCB(UpperConfidenceLearner):
@@ -161,10 +124,10 @@ class MCUCB(UpperConfidenceLearner):
     True
     """
 
-    _layout = pairwise_layout("upper_sum")
+    _state_class = UpperState
     _decide_kernel = _decide
     _absorb_kernel = _absorb
-    _settle_kernel = _settle
+    _start_up_kernel = _finish_start_up
 
     def __init__(
         self,

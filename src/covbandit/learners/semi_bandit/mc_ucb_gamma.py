@@ -15,20 +15,20 @@ from covbandit.learners.protocol.state import DECIDE, State
 from covbandit.learners.semi_bandit.base import UpperConfidenceLearner
 from covbandit.learners.semi_bandit.decision import maximize
 from covbandit.learners.semi_bandit.radii import (
-    absorb_counted,
+    RadiusState,
     confidence_factor,
     covariance_radius,
     fill_gamma_bonus,
     is_known,
-    play_initial,
-    settle_counted,
 )
-from covbandit.learners.semi_bandit.statistics import MEAN, PENALTY, READY, RISK_AVERSION, covariance, pairwise_layout
+from covbandit.learners.semi_bandit.start_up import absorb_counted, finish_start_up_counted, play_initial
+from covbandit.learners.semi_bandit.statistics import covariance
 
 
 @kernel(DECIDE)
-def _decide(s: State, t: int, w: F64) -> None:
-    if s.v[READY, 0] == 0.0:
+def _decide(state: State, t: int, w: F64) -> None:
+    s = RadiusState(state)
+    if s.ready == 0.0:
         play_initial(s, t, w)
         return
     log_t = np.log(t)
@@ -37,10 +37,10 @@ def _decide(s: State, t: int, w: F64) -> None:
         for j in range(i + 1):
             penalty = 0.0
             if is_known(s, i, j):
-                penalty = s.p[RISK_AVERSION] * (covariance(s, i, j) - covariance_radius(s, i, j, log_t))
-            s.m[PENALTY, i, j] = penalty
-            s.m[PENALTY, j, i] = penalty
-    maximize(s, MEAN, w)
+                penalty = s.risk_aversion * (covariance(s, i, j) - covariance_radius(s, i, j, log_t))
+            s.penalty[i, j] = penalty
+            s.penalty[j, i] = penalty
+    maximize(s, s.mean, w)
 
 
 class MCUCBGamma(UpperConfidenceLearner):
@@ -67,10 +67,10 @@ class MCUCBGamma(UpperConfidenceLearner):
     [1.0, 0.0]
     """
 
-    _layout = pairwise_layout()
+    _state_class = RadiusState
     _decide_kernel = _decide
     _absorb_kernel = absorb_counted
-    _settle_kernel = settle_counted
+    _start_up_kernel = finish_start_up_counted
 
     def __init__(
         self,

@@ -13,24 +13,19 @@ from covbandit.learners.protocol.base import Hold
 from covbandit.learners.protocol.state import DECIDE, State
 from covbandit.learners.semi_bandit.base import UpperConfidenceLearner
 from covbandit.learners.semi_bandit.decision import maximize
-from covbandit.learners.semi_bandit.radii import (
-    absorb_counted,
-    confidence_factor,
-    fill_gamma_bonus,
-    play_initial,
-    settle_counted,
-)
-from covbandit.learners.semi_bandit.statistics import MEAN, READY, pairwise_layout
+from covbandit.learners.semi_bandit.radii import RadiusState, confidence_factor, fill_gamma_bonus
+from covbandit.learners.semi_bandit.start_up import absorb_counted, finish_start_up_counted, play_initial
 
 
 @kernel(DECIDE)
-def _decide(s: State, t: int, w: F64) -> None:
-    if s.v[READY, 0] == 0.0:
+def _decide(state: State, t: int, w: F64) -> None:
+    s = RadiusState(state)
+    if s.ready == 0.0:
         play_initial(s, t, w)
         return
     # There is no risk term: the penalty, which nobody writes, stays zero.
     fill_gamma_bonus(s, confidence_factor(s, np.log(t)), w.size)
-    maximize(s, MEAN, w)
+    maximize(s, s.mean, w)
 
 
 class OLSUCBC(UpperConfidenceLearner):
@@ -54,10 +49,10 @@ class OLSUCBC(UpperConfidenceLearner):
     [1.0, 0.0, 0.0]
     """
 
-    _layout = pairwise_layout()
+    _state_class = RadiusState
     _decide_kernel = _decide
     _absorb_kernel = absorb_counted
-    _settle_kernel = settle_counted
+    _start_up_kernel = finish_start_up_counted
 
     def __init__(
         self,

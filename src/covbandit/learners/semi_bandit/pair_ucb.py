@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from covbandit.core import validation
 from covbandit.core.typing import F64
@@ -12,137 +13,129 @@ from covbandit.kernels.jit.compilation import kernel
 from covbandit.kernels.qp.decision_set import largest_support
 from covbandit.learners.protocol.base import Hold
 from covbandit.learners.protocol.explanation import Estimates
-from covbandit.learners.protocol.state import ABSORB, CAP, COUNT, DECIDE, IN_USE, State
+from covbandit.learners.protocol.retired_options import first_in_use
+from covbandit.learners.protocol.state import ABSORB, DECIDE, UPDATE, State, parameter
 from covbandit.learners.semi_bandit.base import SemiBanditLearner
 from covbandit.learners.semi_bandit.decision import maximize_quadratic
 from covbandit.learners.semi_bandit.start_up import is_covered, play_cover
-from covbandit.learners.semi_bandit.statistics import (
-    BELIEF,
-    BELIEVED,
-    MEAN,
-    MIN_WEIGHT,
-    PAIRS,
-    PENALTY,
-    READY,
-    RISK_AVERSION,
-    SETTLE,
-    SPREAD,
-    absorb_pairs,
-    covariance,
-    pairwise_layout,
-)
-
-WEIGHT = 2  # parameter: a
+from covbandit.learners.semi_bandit.statistics import PairState, absorb_pairs, covariance
 
 PRIOR = 5.0  # κ: observations that the average over the options counts for, in variances and correlations
 CAUTION = 2.0  # the bonus of a pair seen this often is doubled: so few observations mislead more than their count says
 
 
+class PairUCBState(PairState):
+    """What PairUCB needs to know besides."""
+
+    bonus_weight = parameter("a: how much the bonus counts")
+
+
 @kernel()
-def _believe(s: State, d: int) -> float:
+def _believe(s: PairUCBState, d: int) -> float:
     """Draw variances, correlations and means towards their averages; return the standard deviation of a typical mix.
 
     The averages are over the options in use. Retired ones are drawn to them as well, only to be explained.
     """
     average = 0.0
-    in_use = s.i[IN_USE]
+    in_use = s.n_in_use
     for i in range(d):
-        n = s.v[COUNT, i]
-        s.v[SPREAD, i] = covariance(s, i, i) * n / (n - 1.0) if n > 1.0 else 0.0
-        if s.v[CAP, i] > 0.0:
-            average += s.v[SPREAD, i] / in_use
+        n = s.count[i]
+        s.believed_variance[i] = covariance(s, i, i) * n / (n - 1.0) if n > 1.0 else 0.0
+        if s.cap[i] > 0.0:
+            average += s.believed_variance[i] / in_use
     correlation = 0.0
     pairs = 0.0
     for i in range(d):
         for j in range(i):
-            scale = np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j])
-            both = s.v[CAP, i] > 0.0 and s.v[CAP, j] > 0.0
-            if both and s.m[PAIRS, i, j] > 0.0 and scale > 0.0:
-                correlation += s.m[PAIRS, i, j] * min(1.0, max(-1.0, covariance(s, i, j) / scale))
-                pairs += s.m[PAIRS, i, j]
+            scale = np.sqrt(s.believed_variance[i] * s.believed_variance[j])
+            both = s.cap[i] > 0.0 and s.cap[j] > 0.0
+            if both and s.pair_count[i, j] > 0.0 and scale > 0.0:
+                correlation += s.pair_count[i, j] * min(1.0, max(-1.0, covariance(s, i, j) / scale))
+                pairs += s.pair_count[i, j]
     correlation = max(correlation / pairs, -1.0 / in_use) if pairs > 0.0 else 0.0
     inverse = 0.0
     for i in range(d):
-        n = s.v[COUNT, i]
-        s.v[SPREAD, i] = (n * s.v[SPREAD, i] + PRIOR * average) / (n + PRIOR)
-        if average > 0.0 and s.v[CAP, i] > 0.0:
-            inverse += 1.0 / (in_use * s.v[SPREAD, i])
+        n = s.count[i]
+        s.believed_variance[i] = (n * s.believed_variance[i] + PRIOR * average) / (n + PRIOR)
+        if average > 0.0 and s.cap[i] > 0.0:
+            inverse += 1.0 / (in_use * s.believed_variance[i])
     _believe_means(s, average > 0.0, d)
     for i in range(d):
-        s.m[BELIEVED, i, i] = s.v[SPREAD, i]
+        s.believed_covariance[i, i] = s.believed_variance[i]
         for j in range(i):
-            n = s.m[PAIRS, i, j]
+            n = s.pair_count[i, j]
             estimate = n * covariance(s, i, j) if n > 0.0 else 0.0
-            estimate += PRIOR * correlation * np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j])
-            s.m[BELIEVED, i, j] = estimate / (n + PRIOR)
-            s.m[BELIEVED, j, i] = s.m[BELIEVED, i, j]
-    share = 1.0 / largest_support(s.p[MIN_WEIGHT], in_use)
+            estimate += PRIOR * correlation * np.sqrt(s.believed_variance[i] * s.believed_variance[j])
+            s.believed_covariance[i, j] = estimate / (n + PRIOR)
+            s.believed_covariance[j, i] = s.believed_covariance[i, j]
+    share = 1.0 / largest_support(s.min_weight, in_use)
     return np.sqrt((share + (1.0 - share) * correlation) / inverse) if inverse > 0.0 else 0.0
 
 
 @kernel()
-def _believe_means(s: State, noisy: bool, d: int) -> None:
+def _believe_means(s: PairUCBState, noisy: bool, d: int) -> None:
     """Draw each mean towards their average, by how far it may be off beside how much the means differ.
 
     Differences are taken to the first mean in use: rewards of 1e6 ± 1 then lose no digits.
     """
-    first = 0
-    while s.v[CAP, first] <= 0.0:
-        first += 1
+    first = first_in_use(s.cap)
     level = 0.0
     between = 0.0
     total = 0.0
     pairs = 0.0
     if noisy:
         for i in range(d):
-            if s.v[CAP, i] <= 0.0:
+            if s.cap[i] <= 0.0:
                 continue
-            precision = s.v[COUNT, i] / s.v[SPREAD, i]
-            level += precision * (s.v[MEAN, i] - s.v[MEAN, first])
+            precision = s.count[i] / s.believed_variance[i]
+            level += precision * (s.mean[i] - s.mean[first])
             total += precision
             for j in range(i):
-                if s.v[CAP, j] <= 0.0:
+                if s.cap[j] <= 0.0:
                     continue
-                product = precision * s.v[COUNT, j] / s.v[SPREAD, j]
-                between += 0.5 * product * (s.v[MEAN, i] - s.v[MEAN, j]) ** 2
+                product = precision * s.count[j] / s.believed_variance[j]
+                between += 0.5 * product * (s.mean[i] - s.mean[j]) ** 2
                 pairs += product
-        level = s.v[MEAN, first] + level / total
+        level = s.mean[first] + level / total
         between = between / pairs if pairs > 0.0 else 0.0
     for i in range(d):
-        trust = between / (between + s.v[SPREAD, i] / max(s.v[COUNT, i], 1.0)) if between > 0.0 else 1.0
-        s.v[BELIEF, i] = level + trust * (s.v[MEAN, i] - level)
+        trust = between / (between + s.believed_variance[i] / max(s.count[i], 1.0)) if between > 0.0 else 1.0
+        s.believed_mean[i] = level + trust * (s.mean[i] - level)
 
 
 @kernel(DECIDE)
-def _decide(s: State, t: int, w: F64) -> None:
-    if s.v[READY, 0] == 0.0:
+def _decide(state: State, t: int, w: F64) -> None:
+    s = PairUCBState(state)
+    if s.ready == 0.0:
         play_cover(s, t, w)
         return
     d = w.size
     deviation = _believe(s, d)
-    rho = s.p[RISK_AVERSION]
-    factor = s.p[WEIGHT] * np.sqrt(np.log(t)) * (1.0 + 2.0 * rho * deviation)
+    rho = s.risk_aversion
+    factor = s.bonus_weight * np.sqrt(np.log(t)) * (1.0 + 2.0 * rho * deviation)
     for i in range(d):
         for j in range(i + 1):
-            n = max(s.m[PAIRS, i, j], 1.0)  # pairs that do not fit are never seen, and never chosen
-            error = np.sqrt(np.sqrt(s.v[SPREAD, i] * s.v[SPREAD, j]) / n)
-            penalty = rho * s.m[BELIEVED, i, j] - factor * error * (1.0 + CAUTION / n)
-            s.m[PENALTY, i, j] = penalty if s.v[CAP, i] > 0.0 and s.v[CAP, j] > 0.0 else 0.0
-            s.m[PENALTY, j, i] = s.m[PENALTY, i, j]
-    maximize_quadratic(s, BELIEF, w)
+            n = max(s.pair_count[i, j], 1.0)  # pairs that do not fit are never seen, and never chosen
+            error = np.sqrt(np.sqrt(s.believed_variance[i] * s.believed_variance[j]) / n)
+            penalty = rho * s.believed_covariance[i, j] - factor * error * (1.0 + CAUTION / n)
+            s.penalty[i, j] = penalty if s.cap[i] > 0.0 and s.cap[j] > 0.0 else 0.0
+            s.penalty[j, i] = s.penalty[i, j]
+    maximize_quadratic(s, s.believed_mean, w)
 
 
 @kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
+def _absorb(state: State, w: F64, y: F64) -> None:
+    s = PairUCBState(state)
     absorb_pairs(s, w, y)
-    if s.v[READY, 0] == 0.0 and is_covered(s):
-        s.v[READY, 0] = 1.0
+    if s.ready == 0.0 and is_covered(s):
+        s.ready = 1.0
 
 
-@kernel(SETTLE, on_demand=True)
-def _settle(s: State) -> None:
+@kernel(UPDATE, on_demand=True)
+def _finish_start_up(state: State) -> None:
     """Find out whether start-up is over for the options now in use."""
-    s.v[READY, 0] = 1.0 if is_covered(s) else 0.0
+    s = PairUCBState(state)
+    s.ready = 1.0 if is_covered(s) else 0.0
 
 
 class PairUCB(SemiBanditLearner):
@@ -213,12 +206,11 @@ class PairUCB(SemiBanditLearner):
     """
 
     invariances = frozenset({"scale", "permutation"})
-    _means = BELIEF
     _width_kind = "the part of PairUCB's bonus that is for the mean, of the option alone"
-    _layout = pairwise_layout()
+    _state_class = PairUCBState
     _decide_kernel = _decide
     _absorb_kernel = _absorb
-    _settle_kernel = _settle
+    _start_up_kernel = _finish_start_up
 
     def __init__(
         self,
@@ -236,16 +228,23 @@ class PairUCB(SemiBanditLearner):
         self.bonus = validation.as_not_negative(bonus, "bonus")
         super().__init__(n_options=n_options, options=options, seed=seed, hold=hold)
 
-    def _parameters(self) -> Sequence[float]:
-        assert self.risk_aversion is not None
-        return self.risk_aversion, self.min_weight or 0.0, self.bonus
+    def _parameters(self) -> Mapping[str, ArrayLike]:
+        return {
+            "risk_aversion": self.risk_aversion or 0.0,
+            "min_weight": self.min_weight or 0.0,
+            "bonus_weight": self.bonus,
+        }
+
+    def _optimistic_means(self) -> F64:
+        return self._view.believed_mean
 
     def _estimates(self) -> Estimates:
         """Return the moments that the learner believes in, once start-up is over."""
-        s = self._state
-        if s.v[READY, 0] == 0.0:
+        s = self._view
+        if s.ready == 0.0:
             return super()._estimates()
         self._decide_into(self.rounds_told + 1, np.empty(self.n_options))
-        n = np.where(s.v[COUNT] > 0, s.v[COUNT], np.nan)  # of a retired option perhaps nothing was seen
-        width = self.bonus * np.sqrt(np.log(self.rounds_told + 1) * s.v[SPREAD] / n) * (1 + CAUTION / n)
-        return Estimates(np.where(n > 0, s.v[BELIEF], np.nan), s.m[BELIEVED].copy(), width, self._width_kind)
+        n = np.where(s.count > 0, s.count, np.nan)  # of a retired option perhaps nothing was seen
+        width = self.bonus * np.sqrt(np.log(self.rounds_told + 1) * s.believed_variance / n) * (1 + CAUTION / n)
+        mean = np.where(n > 0, s.believed_mean, np.nan)
+        return Estimates(mean, s.believed_covariance.copy(), width, self._width_kind)

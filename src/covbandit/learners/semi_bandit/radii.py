@@ -1,4 +1,4 @@
-r"""What the paper's semi-bandit learners share: their start-up and their confidence radii.
+r"""The confidence radii of the paper's semi-bandit learners: g for covariances, E for the reward of a mix.
 
 With :math:`N = N(t-1)`, b the bound on the variances and the constants of Algorithm 2,
 
@@ -11,129 +11,118 @@ made symmetric by averaging with its transpose (quadratic forms do not change), 
 .. math::
     E_t(w)^2 = 2β_t\, w' D^{-1} \Big( λ Λ_{\bar Σ_t} D + \sum_{s<t} \bar Σ_{s,w_s} \Big) D^{-1} w,
     \quad β_t = \ln(t \ln^2 t) + d \ln\ln t + \tfrac d2 \ln(1 + e/λ).
+
+================  ==========================================================================
+what              where
+================  ==========================================================================
+g                 `covariance_radius`
+2β                `confidence_factor`
+Σ̄ = Σ̂ + g         `upper_covariance`
+the sum of Σ̄_s    `add_upper_covariances` round by round, `begin_upper_sum` after start-up
+E²                `fill_reward_bonus` (MC-UCB), `fill_gamma_bonus` (Γ in place of every Σ̄)
+================  ==========================================================================
+
+The formulas of g and β themselves are in ``covbandit.kernels.confidence``, since `covbandit.theory` uses them, too.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from covbandit.core.typing import F64
+from covbandit.kernels.confidence import confidence_term, unit_covariance_radius
 from covbandit.kernels.jit.compilation import kernel
-from covbandit.learners.protocol.state import ABSORB, CAP, COUNT, IN_USE, TOLD, State
-from covbandit.learners.semi_bandit.statistics import BONUS, MIN_WEIGHT, PAIRS, READY, SETTLE, absorb_pairs
-
-REGULARIZATION = 2  # parameters, after those of pairwise.py
-VARIANCE_BOUND = 3
-SCALE_G = 4
-SCALE_E = 5
-CAP_UPPER = 6
-GAMMA = 7  # d² parameters
-
-_ROOTS = 0.5 * (np.sqrt(48.0) + np.sqrt(36.0))
+from covbandit.learners.protocol.state import matrix, parameter, parameters
+from covbandit.learners.semi_bandit.start_up import pairs_fit
+from covbandit.learners.semi_bandit.statistics import PairState, covariance
 
 
-@kernel()
-def covariance_radius(s: State, i: int, j: int, log_t: float) -> float:
-    """Return g_ij(t), symmetric."""
-    n = s.m[PAIRS, i, j]
-    ratio = 3.0 * log_t / n
-    centring = 1.0 / np.sqrt(n * s.v[COUNT, i]) + 1.0 / np.sqrt(n * s.v[COUNT, j])
-    g = 16.0 * max(ratio, np.sqrt(ratio)) + _ROOTS * log_t * centring
-    return float(s.p[SCALE_G] * s.p[VARIANCE_BOUND] * g)
+class RadiusState(PairState):
+    """What learners with the paper's radii need to know besides."""
+
+    regularization = parameter("λ")
+    variance_bound = parameter("b: no option's variance is above it")
+    radius_scale_g = parameter("the user's factor on g")
+    radius_scale_e = parameter("the user's factor on E")
+    cap_upper = parameter("1 if Σ̄ is clipped at the bound on the variances, else 0")
+    gamma = parameters("Γ, a bound on the covariance", square=True)
 
 
-@kernel()
-def confidence_factor(s: State, log_t: float) -> float:
-    """Return 2β(δ_t), times the square of what the user scales E by; d is the number of options in use."""
-    d = s.i[IN_USE]
-    log_log = np.log(log_t)
-    beta = log_t + 2.0 * log_log + d * log_log + 0.5 * d * np.log(1.0 + np.e / s.p[REGULARIZATION])
-    return float(2.0 * max(beta, 0.0) * s.p[SCALE_E] * s.p[SCALE_E])
+class UpperState(RadiusState):
+    """What MC-UCB keeps besides."""
+
+    upper_sum = matrix("the sum of the upper covariances Σ̄_s, each frozen when its round was told")
+
+
+# Covariances: g -------------------------------------------------------------------------------------------------------
 
 
 @kernel()
-def pairs_fit(s: State) -> bool:
-    """Tell whether two options may be chosen together."""
-    return bool(s.p[MIN_WEIGHT] <= 0.5)
+def covariance_radius(s: RadiusState, i: int, j: int, log_t: float) -> float:
+    """Return g_ij(t), symmetric, in the learner's units."""
+    g = unit_covariance_radius(s.pair_count[i, j], s.count[i], s.count[j], log_t)
+    return float(s.radius_scale_g * s.variance_bound * g)
 
 
 @kernel()
-def is_known(s: State, i: int, j: int) -> bool:
-    """Tell whether there are radii for a pair: after start-up, for all that can be chosen; else of retired options."""
-    return (i == j or pairs_fit(s)) and s.m[PAIRS, i, j] > 0.0
+def is_known(s: RadiusState, i: int, j: int) -> bool:
+    """Return True if pair (i, j) was observed, so that its radius is defined: always, after start-up, if playable."""
+    return (i == j or pairs_fit(s)) and s.pair_count[i, j] > 0.0
+
+
+# Rewards: E -----------------------------------------------------------------------------------------------------------
 
 
 @kernel()
-def play_initial(s: State, t: int, w: F64) -> None:
-    """Write the pull of round t of start-up (line 2): each option alone, then all ordered pairs, half on each.
+def confidence_factor(s: RadiusState, log_t: float) -> float:
+    """Return 2β_t, times the square of what the user scales E by; d is the number of options in use."""
+    beta = confidence_term(log_t, s.n_in_use, s.n_in_use, s.regularization)
+    return float(2.0 * max(beta, 0.0) * s.radius_scale_e * s.radius_scale_e)
 
-    What was seen already, in whatever rounds, need not be pulled again. With rounds outstanding, the schedule advances;
-    should it end before they are told, it begins again.
-    """
-    d = w.size
-    due = 0
-    ahead = t - s.i[TOLD] - 1
+
+@kernel()
+def upper_covariance(s: RadiusState, i: int, j: int, log_t: float) -> float:
+    """Return Σ̄_ij of round t (Algorithm 2, line 5)."""
+    upper = covariance(s, i, j) + covariance_radius(s, i, j, log_t)
+    return min(upper, s.variance_bound) if s.cap_upper > 0.0 else upper
+
+
+@kernel()
+def add_upper_covariances(s: UpperState, w: F64, log_t: float) -> None:
+    """Add Σ̄_t of the options played to the sum over the rounds."""
+    for i in range(w.size):
+        if w[i] > 0.0:
+            for j in range(w.size):
+                if w[j] > 0.0 and s.pair_count[i, j] > 0.0:
+                    s.upper_sum[i, j] += upper_covariance(s, i, j, log_t)
+
+
+@kernel()
+def begin_upper_sum(s: UpperState, log_t: float, anew: bool) -> None:
+    """Give rounds without a Σ̄_s of their own the first one that is defined: `anew` for all pairs, else new ones."""
+    d = s.count.size
     for i in range(d):
-        w[i] = 0.0
-    for turn in range(2):
-        if turn == 1:
-            ahead = ahead % due
-        passed = 0
-        for k in range(d + d * d):
-            i = k if k < d else (k - d) // d
-            j = i if k < d else (k - d) % d
-            if s.v[CAP, i] <= 0.0 or s.v[CAP, j] <= 0.0:
-                continue
-            if k < d:
-                needed = s.v[COUNT, i] < 1.0
-            else:
-                needed = i != j and pairs_fit(s) and s.m[PAIRS, i, j] < (1.0 if i < j else 2.0)
-            if needed:
-                if turn == 1 and passed == ahead:
-                    w[i] += 0.5
-                    w[j] += 0.5
-                    return
-                passed += 1
-        due = passed
+        for j in range(d):
+            if s.pair_count[i, j] > 0.0 and (anew or s.upper_sum[i, j] == 0.0):
+                s.upper_sum[i, j] = s.pair_count[i, j] * upper_covariance(s, i, j, log_t)
 
 
 @kernel()
-def is_ready(s: State, d: int) -> bool:
-    """Tell whether start-up is over: every option seen once, every pair twice."""
-    for i in range(d):
-        if s.v[CAP, i] > 0.0:
-            if s.v[COUNT, i] < 1.0:
-                return False
-            if pairs_fit(s):
-                for j in range(i):
-                    if s.v[CAP, j] > 0.0 and s.m[PAIRS, i, j] < 2.0:
-                        return False
-    return True
+def reward_bonus(s: UpperState, i: int, j: int, factor: float, log_t: float) -> float:
+    """Return the entry of E_t² for a pair: the matrix A with E_t(w)² = w'Aw."""
+    total = s.upper_sum[i, j]
+    if i == j:
+        total += s.regularization * upper_covariance(s, i, i, log_t) * s.count[i]
+    return float(factor * total / (s.count[i] * s.count[j]))
 
 
 @kernel()
-def fill_gamma_bonus(s: State, factor: float, d: int) -> None:
+def fill_gamma_bonus(s: RadiusState, factor: float, d: int) -> None:
     """Write E_t² with Γ in place of every upper covariance: its sum over the rounds is N_ij Γ_ij."""
     for i in range(d):
         for j in range(d):
             bonus = 0.0
             if is_known(s, i, j):
-                total = s.m[PAIRS, i, j]
+                total = s.pair_count[i, j]
                 if i == j:
-                    total += s.p[REGULARIZATION] * s.v[COUNT, i]
-                bonus = factor * s.p[GAMMA + i * d + j] * total / (s.v[COUNT, i] * s.v[COUNT, j])
-            s.m[BONUS, i, j] = bonus
-
-
-@kernel(ABSORB)
-def absorb_counted(s: State, w: F64, y: F64) -> None:
-    """Take in the rewards of the chosen options, where nothing else depends on the round."""
-    absorb_pairs(s, w, y)
-    if s.v[READY, 0] == 0.0 and is_ready(s, w.size):
-        s.v[READY, 0] = 1.0
-
-
-@kernel(SETTLE, on_demand=True)
-def settle_counted(s: State) -> None:
-    """Find out whether start-up is over for the options now in use."""
-    s.v[READY, 0] = 1.0 if is_ready(s, s.v.shape[1]) else 0.0
+                    total += s.regularization * s.count[i]
+                bonus = factor * s.gamma[i, j] * total / (s.count[i] * s.count[j])
+            s.bonus[i, j] = bonus

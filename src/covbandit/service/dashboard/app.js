@@ -1,23 +1,26 @@
 // Start: theme, token, and the view that the address names. Studies are addressed as #/study/<name>.
 
-import { onTokenNeeded, SignedOut, version } from "./api.js";
-import { tokenDialog } from "./dialogs.js";
-import { fill, h } from "./dom.js";
-import { bad, catchTheRest, errorBox } from "./messages.js";
-import { setToken, token } from "./session.js";
-import { startTheme } from "./theme.js";
-import { startClock } from "./times.js";
-import { showCreate } from "./view-create.js";
-import { showStudies } from "./view-studies.js";
-import { showStudy } from "./view-study.js";
+import { onTokenNeeded, SignedOut, version } from "./lib/api.js";
+import { tokenDialog } from "./lib/dialogs.js";
+import { byId, fill, h } from "./lib/dom.js";
+import { errorBox, reportUncaughtErrors, showError } from "./lib/messages.js";
+import { startClock } from "./lib/relative-times.js";
+import { startTheme } from "./lib/theme.js";
+import { setToken, token } from "./lib/token.js";
+import { showNewStudy } from "./views/new-study.js";
+import { showStudies } from "./views/studies.js";
+import { showStudy } from "./views/study.js";
 
-const main = document.getElementById("main");
-const sign = document.getElementById("sign");
+/** @import { View } from "./lib/types.d.ts" */
+
+const main = byId("main");
+const sign = byId("sign", HTMLButtonElement);
 
 let leave = () => {};
 let visit = 0;
 let tokensNeeded = false;
 
+/** @param {string} text */
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -26,11 +29,17 @@ function decoded(text) {
   }
 }
 
+/**
+ * The view that an address names, the name of its study, and the title of the page.
+ *
+ * @param {string} hash
+ * @returns {[show: View, name: string, title: string]}
+ */
 function viewOf(hash) {
-  if (hash === "#/new") return [showCreate, null, "New study"];
+  if (hash === "#/new") return [showNewStudy, "", "New study"];
   const study = /^#\/study\/(.+)$/.exec(hash);
   if (study !== null) return [showStudy, decoded(study[1]), decoded(study[1])];
-  return [showStudies, null, "Studies"];
+  return [showStudies, "", "Studies"];
 }
 
 async function route() {
@@ -71,7 +80,7 @@ function showSign() {
   };
 }
 
-/** The token was refused in the background: what is on the page stays, and a click signs in again. */
+/** Offer to sign in: the token was refused in the background, and what is on the page stays. */
 function offerSignIn() {
   sign.hidden = false;
   sign.textContent = "Sign in";
@@ -79,9 +88,9 @@ function offerSignIn() {
 }
 
 async function start() {
-  catchTheRest();
-  startTheme(document.getElementById("theme"));
-  document.getElementById("skip").addEventListener("click", (event) => {
+  reportUncaughtErrors();
+  startTheme(byId("theme", HTMLButtonElement));
+  byId("skip").addEventListener("click", (event) => {
     event.preventDefault(); // the hash is the router's
     main.focus();
   });
@@ -97,10 +106,10 @@ async function start() {
   });
   try {
     const told = await version();
-    document.getElementById("version").textContent = `covbandit ${told.version} · API ${told.api}`;
+    byId("version").textContent = `covbandit ${told.version} · API ${told.api}`;
     tokensNeeded = told.tokens;
   } catch (error) {
-    bad(error);
+    showError(error);
   }
   route();
 }

@@ -2,53 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import Unsupported
-from covbandit.kernels.jit.compilation import kernel, ready
+from covbandit.kernels.jit.compilation import compiled, kernel
 from covbandit.kernels.random.counter_random import stream, uniform
 from covbandit.learners.full_bandit.active_design import add_usable_action, usable_count
 from covbandit.learners.full_bandit.gradient_ts.belief import call_refresh, phased_in, play_sample, refresh
-from covbandit.learners.full_bandit.gradient_ts.statistics import (
-    CENTRE,
-    COVARIANCE,
-    FORCED,
-    LOSS,
-    MEAN,
-    MEAN_COVARIANCE,
-    NEXT,
-    ORIGIN,
-    PULL_LOSS,
-    START_RADIUS,
-    START_UP,
-    UNIT,
-    absorb_total,
-    begin,
-    gradient_layout,
-    keep_first,
-)
+from covbandit.learners.full_bandit.gradient_ts.statistics import GradientState, absorb_total, begin, keep_first
 from covbandit.learners.protocol.base import Hold, Learner
 from covbandit.learners.protocol.explanation import STANDARD_ERROR, Estimates
 from covbandit.learners.protocol.retired_options import confine
 from covbandit.learners.protocol.serialization import require_counts
-from covbandit.learners.protocol.state import (
-    ABSORB,
-    CAP,
-    COUNT,
-    DECIDE,
-    HOLD_ROUNDS,
-    IN_USE,
-    SEED,
-    START,
-    TOLD,
-    Layout,
-    State,
-)
+from covbandit.learners.protocol.state import ABSORB, DECIDE, State
 
 MOST_OPTIONS = 64
 """More would take too much memory, which grows like d⁴."""
@@ -58,38 +30,39 @@ _MOST_FORCED = 0.1  # nor more often than this: the price itself is only estimat
 
 
 @kernel()
-def _tour(s: State, k: int, w: F64) -> None:
+def _tour(s: GradientState, k: int, w: F64) -> None:
     """Write the weights of the k-th round of start-up: tours of the design actions, each farther than the last."""
     n = usable_count(s)
-    tours = np.ceil(s.p[START_UP] / n)
+    tours = np.ceil(s.start_up / n)
     tour = min((k - 1) // n + 1.0, tours)
-    radius = s.p[START_RADIUS] * tour / tours
+    radius = s.start_radius * tour / tours
     for i in range(w.size):
-        w[i] = (1.0 - radius) * s.v[START, i]
+        w[i] = (1.0 - radius) * s.start_weights[i]
     add_usable_action(s, (k - 1) % n, radius, w)
 
 
 @kernel()
-def _forced_share(s: State, t: int) -> float:
+def _forced_share(s: GradientState, t: int) -> float:
     """Return how probable a forced pull is: together they may cost a share of what sampling does."""
-    least = _LEAST_FORCED * s.p[FORCED] / np.sqrt(t)
-    if s.v[PULL_LOSS, 0] == 0.0:
+    least = _LEAST_FORCED * s.forced / np.sqrt(t)
+    if s.pull_loss == 0.0:
         return float(least)
-    affordable = s.p[FORCED] * phased_in(t, s.i[IN_USE]) * s.v[LOSS, 0] / s.v[PULL_LOSS, 0]
+    affordable = s.forced * phased_in(t, s.n_in_use) * s.loss / s.pull_loss
     return float(max(least, min(affordable, _MOST_FORCED)))
 
 
 @kernel(DECIDE)
-def _decide(s: State, t: int, w: F64) -> None:
+def _decide(state: State, t: int, w: F64) -> None:
+    s = GradientState(state)
     d = w.size
     if d == 1:
         w[0] = 1.0
         return
-    after = t - s.i[HOLD_ROUNDS]
-    if after <= s.p[START_UP] or s.v[UNIT, 0] == 0.0:
+    after = t - s.hold_rounds
+    if after <= s.start_up or s.unit == 0.0:
         _tour(s, after, w)
         return
-    key = stream(s.i[SEED], t)
+    key = stream(s.seed, t)
     if uniform(key, 0) < _forced_share(s, t):
         for i in range(d):
             w[i] = 0.0
@@ -99,24 +72,25 @@ def _decide(s: State, t: int, w: F64) -> None:
 
 
 @kernel(ABSORB)
-def _absorb(s: State, w: F64, y: F64) -> None:
+def _absorb(state: State, w: F64, y: F64) -> None:
+    s = GradientState(state)
     d = w.size
     for i in range(d):
-        s.v[COUNT, i] += w[i] > 0.0
+        s.count[i] += w[i] > 0.0
     if d == 1:
         return
-    t = s.i[TOLD] + 1
-    if t <= s.p[START_UP]:
+    t = s.told + 1
+    if t <= s.start_up:
         keep_first(s, w, y[0])
-        if t == s.p[START_UP]:
+        if t == s.start_up:
             begin(s)
             for i in range(d):
-                s.v[CENTRE, i] = s.v[START, i]
-            call_refresh(s, t + 1)
+                s.centre[i] = s.start_weights[i]
+            call_refresh(state, t + 1)
         return
     absorb_total(s, w, y[0])
-    if t + 1 >= s.v[NEXT, 0]:
-        call_refresh(s, t + 1)
+    if t + 1 >= s.next_refresh:
+        call_refresh(state, t + 1)
 
 
 class GradientTS(Learner):
@@ -204,6 +178,8 @@ class GradientTS(Learner):
 
     feedback = "total"
     invariances = frozenset({"scale"})
+    _state_class = GradientState
+    _view: GradientState
     _decide_kernel = _decide
     _absorb_kernel = _absorb
 
@@ -241,56 +217,56 @@ class GradientTS(Learner):
                 f"GradientTS takes at most {MOST_OPTIONS} options, since its memory grows like d⁴; got {d}. "
                 "MCETE takes more"
             )
-        self._layout = gradient_layout(self._first_totals(d))
         super().__init__(n_options=d, options=options, seed=seed, hold=hold)
 
-    def _first_totals(self, d: int) -> int:
-        return 2 * d * (d + 1) if self.start_up is None else self.start_up
+    @staticmethod
+    def _first_totals(d: int, start_up: int | None) -> int:
+        """Return how many totals start-up takes."""
+        return 2 * d * (d + 1) if start_up is None else validation.as_count(start_up, "start_up", 2)
 
     @classmethod
-    def _layout_for(cls, d: int, config: dict[str, Any]) -> Layout:
-        start_up = config.get("start_up")
-        return gradient_layout(2 * d * (d + 1) if start_up is None else validation.as_count(start_up, "start_up", 2))
+    def _block_sizes(cls, d: int, arguments: Mapping[str, Any]) -> dict[str, int]:
+        numbers = cls._first_totals(d, arguments.get("start_up")) * (d + 1)
+        return {"first_totals": -(-numbers // (d * d))}
 
     def _check_saved(self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]) -> None:
         require_counts(arrays, ["rounds"], rounds)
         require_counts(arrays, ["unit"], 2 * validation.LARGEST)
 
-    def _arrange(self) -> None:
-        super()._arrange()
+    def _update_books(self) -> None:
+        super()._update_books()
         if self.hold is not None:
-            s = self._state
-            s.v[START] = confine(self.hold[0] / self.hold[0].sum(), s.v[CAP], s.v[START])
+            s = self._view
+            s.start_weights = confine(self.hold[0] / self.hold[0].sum(), s.cap, s.start_weights)
 
-    def _adapt(self) -> None:
-        s = self._state
-        if s.v[UNIT, 0] > 0:
-            s.v[CENTRE] = confine(s.v[CENTRE], s.v[CAP], s.v[START])
-            ready(refresh)(s, self.rounds_told + 1)
+    def _on_retirement(self) -> None:
+        s = self._view
+        if s.unit > 0:
+            s.centre = confine(s.centre, s.cap, s.start_weights)
+            compiled(refresh)(self._state, self.rounds_told + 1)
 
-    def _parameters(self) -> Sequence[float]:
-        assert self.risk_aversion is not None
-        return (
-            self.risk_aversion,
-            self._first_totals(self.n_options),
-            self.start_radius,
-            self.forced,
-            self.refresh,
-            self.sampling,
-            self.least_sampling,
-            self.prior,
-            self.clip,
-            self.curvature_sampling,
-        )
+    def _parameters(self) -> Mapping[str, ArrayLike]:
+        return {
+            "risk_aversion": self.risk_aversion or 0.0,
+            "start_up": self._first_totals(self.n_options, self.start_up),
+            "start_radius": self.start_radius,
+            "forced": self.forced,
+            "refresh": self.refresh,
+            "sampling": self.sampling,
+            "least_sampling": self.least_sampling,
+            "prior": self.prior,
+            "clip": self.clip,
+            "curvature_sampling": self.curvature_sampling,
+        }
 
     def _estimates(self) -> Estimates:
-        s = self._state
-        unit = float(s.v[UNIT, 0])
+        s = self._view
+        unit = s.unit
         if unit == 0.0:
             return Estimates()
         return Estimates(
-            s.v[ORIGIN, 0] + unit * s.v[MEAN],
-            unit**2 * s.m[COVARIANCE],
-            unit * np.sqrt(s.m[MEAN_COVARIANCE].diagonal()),
+            s.origin + unit * s.mean,
+            unit**2 * s.covariance,
+            unit * np.sqrt(s.mean_covariance.diagonal()),
             STANDARD_ERROR,
         )
