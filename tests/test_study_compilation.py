@@ -185,11 +185,11 @@ def test_a_study_that_is_being_compiled_holds_up_no_other(service: Service, monk
 
     async def play() -> list[str]:
         order = []
-        await asyncio.wait_for(service.run_write("quick", lambda: None), 60)
-        slow = asyncio.create_task(service.run_write("slow", lambda: order.append("slow")))
-        given_up = asyncio.create_task(service.run_write("slow", lambda: order.append("given up")))
+        await asyncio.wait_for(service.run(lambda: None, "quick", writes=True, slow=False), 60)
+        slow = asyncio.create_task(service.run(lambda: order.append("slow"), "slow", writes=True, slow=False))
+        given_up = asyncio.create_task(service.run(lambda: order.append("given up"), "slow", writes=True, slow=False))
         await asyncio.sleep(0)
-        await asyncio.wait_for(service.run_write("quick", lambda: order.append("quick")), 60)
+        await asyncio.wait_for(service.run(lambda: order.append("quick"), "quick", writes=True, slow=False), 60)
         given_up.cancel()  # a client that went away: the others still get their answer
         go_on.set()
         await asyncio.wait_for(slow, 60)

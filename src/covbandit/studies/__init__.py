@@ -5,10 +5,9 @@ file              holds
 ================  ===================================================================================================
 study             `Study`: what users call
 ledger            ask, tell, amend and changes of configuration: one transaction each
-transactions      the transactions of a study, and its learner in memory, which follows them
+transactions      the transactions of a study, what they write, and its learner in memory, which follows them
 repository        every query and statement about studies, rounds, tells, changes and states
 rows              the rows of these tables as frozen dataclasses
-batch             what a transaction writes, kept back and sent at once
 schema            the tables
 migrations        the steps from stores of older versions to this one
 store             `Store`: where the tables are; connections, transactions, versions, stopping long work

@@ -28,7 +28,7 @@ from covbandit.studies.repository import (
     create_study,
     told_rounds,
 )
-from covbandit.studies.rows import ChangeRow, Payload, RoundRow, StudyRow, TellRow
+from covbandit.studies.rows import ChangeRow, RoundRow, StudyRow, TellRow
 from covbandit.studies.store import until_stopped
 
 NOTE = (
@@ -154,9 +154,9 @@ def write_fork(connection: Connection, name: str, made: PreparedFork, origin: St
         for told in until_stopped(list(told_rounds(connection, origin.id, len(configuration.options)))):
             n += 1
             played = told.played.tolist()
-            kept = Payload.of(played, _kept(told, kind, made.feedback))
+            kept = json.dumps(_kept(told, kind, made.feedback))
             add_round(connection, RoundRow.from_outside(number, n, n, None, told.told_at, played, n + 1))
-            add_tell(connection, TellRow(number, n, n, "outside", told.told_at, kept.played, kept.outcome))
+            add_tell(connection, TellRow(number, n, n, "outside", told.told_at, json.dumps(played), kept))
             yield told.played, _seen(told.played, told.rewards(kind), made.feedback)
 
     tell_all(learner, history())

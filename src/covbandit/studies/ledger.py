@@ -16,8 +16,8 @@ from sqlalchemy import Connection
 from covbandit.errors import Conflict, InvalidInput, NotFound
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.database_errors import damaged
-from covbandit.studies.outcomes import Listed, as_played, as_told, padded, per_unit
-from covbandit.studies.records import NEVER, Change, Round, moment
+from covbandit.studies.outcomes import Listed, Observation, as_played, as_told, padded
+from covbandit.studies.records import Change, Round, moment
 from covbandit.studies.replay import tell
 from covbandit.studies.repository import (
     add_change,
@@ -29,7 +29,7 @@ from covbandit.studies.repository import (
     find_round_by_key,
     mark_expired,
 )
-from covbandit.studies.rows import ChangeRow, Payload, RoundRow, TellRow
+from covbandit.studies.rows import NEVER, ChangeRow, Payload, RoundRow, TellRow
 from covbandit.studies.transactions import StudyTransactions, Transaction, compiled_before
 
 Entry = tuple[object, object, object]
@@ -49,7 +49,8 @@ class Ledger(StudyTransactions):
     def find(self, round_id: object) -> Round:
         """Return one round."""
         with self.reading() as (connection, row):
-            return self._record(self._found(connection, round_id), Configuration.from_text(row.configuration))
+            found = self._found(connection, round_id)
+            return Round.of(found, self.name, self.kind, Configuration.from_text(row.configuration).options)
 
     # Ask -------------------------------------------------------------------------------------------------------------
 
@@ -140,19 +141,19 @@ class Ledger(StudyTransactions):
     @compiled_before
     def tell(self, entries: Sequence[Entry]) -> list[Round]:
         """Take in the outcomes of rounds, all of them or none; one told before in the same words changes nothing."""
-        answers: list[RoundRow] = []
+        answers: list[tuple[RoundRow, Observation | None]] = []
         with self._writing() as transaction:
             study = transaction.study
             for round_id, outcome, weights in entries:
                 transaction.batch.send(transaction.connection)  # the same round may be told twice
                 found = self._found(transaction.connection, round_id)
                 with _named(found.number, len(entries) > 1):
-                    played, told = self._told(found, outcome, weights)
+                    told = self._told(found, outcome, weights)
                 if found.first_tell is not None:
-                    self._require_same(transaction.connection, found, played, told)
-                    answers.append(found)
+                    self._require_same(transaction.connection, found, told)
+                    answers.append((found, None))
                     continue
-                kept = self._absorb(transaction, "told", found.number, played, told)
+                self._absorb(transaction, "told", found.number, told)
                 study.n_open -= found.status == "open"
                 answer = replace(
                     found,
@@ -161,14 +162,12 @@ class Ledger(StudyTransactions):
                     last_tell=study.n_tells,
                     revision=study.revision,
                     late=int(found.status == "expired" or transaction.now >= found.expires_at),
-                    played=kept.played,
-                    outcome=kept.outcome,
                     told_at=transaction.now,
                 )
                 transaction.batch.change_round(answer, "status", "first_tell", "last_tell", "revision", "late")
-                answers.append(answer)
+                answers.append((answer, told))
             self._keep(transaction)
-            return [self._record(each) for each in answers]
+            return [self._record(row, told) for row, told in answers]
 
     @compiled_before
     def tell_outside(self, weights: object, outcome: object, key: str | None) -> Round:
@@ -179,8 +178,7 @@ class Ledger(StudyTransactions):
                 if found is not None:
                     if found.source != "outside":
                         raise Conflict(f"key {key!r} belongs to round {found.number}, which was asked for; tell that")
-                    played, told = self._told(found, outcome, weights)
-                    self._require_same(transaction.connection, found, played, told)
+                    self._require_same(transaction.connection, found, self._told(found, outcome, weights))
                     return self._record(found)
             study, options = transaction.study, self._configuration.options
             played = as_played(weights, options)
@@ -188,13 +186,11 @@ class Ledger(StudyTransactions):
             told = as_told(outcome, self._learner.feedback, self.kind, played, options, needed, may_be_unknown=True)
             study.n_rounds += 1
             number = study.n_rounds
-            kept = self._absorb(transaction, "outside", number, played, told)
-            row = RoundRow.from_outside(
-                self.study, number, study.n_tells, key, transaction.now, played, study.revision, kept
-            )
+            self._absorb(transaction, "outside", number, told)
+            row = RoundRow.from_outside(self.study, number, study.n_tells, key, transaction.now, played, study.revision)
             transaction.batch.add_round(row)
             self._keep(transaction)
-            return self._record(row)
+            return self._record(row, told)
 
     @compiled_before
     def amend(self, round_id: object, outcome: object, weights: object) -> Round:
@@ -204,19 +200,17 @@ class Ledger(StudyTransactions):
             found = self._found(transaction.connection, round_id)
             if found.first_tell is None:
                 raise Conflict(f"round {found.number} of {self.name!r} has not been told yet; tell it")
-            played, told = self._told(found, outcome, weights, correcting=True)
-            if _same(self._told_before(found), played, told):
+            told = self._told(found, outcome, weights, correcting=True)
+            if _same(self._told_before(found), told):
                 return self._record(found)
             # A refused value is told on its own, rather than somewhere in the log.
-            tell(self._configuration.build(), np.array(played), per_unit(told, self.kind, played))
-            kept = self._append(transaction, "amended", found.number, played, told)
+            tell(self._configuration.build(), np.array(told.played), told.rewards)
+            self._append(transaction, "amended", found.number, told)
             amended = replace(
                 found,
                 last_tell=study.n_tells,
                 amendments=found.amendments + 1,
                 revision=study.revision,
-                played=kept.played,
-                outcome=kept.outcome,
                 told_at=transaction.now,
             )
             transaction.batch.change_round(amended, "last_tell", "amendments", "revision")
@@ -224,15 +218,13 @@ class Ledger(StudyTransactions):
             study.n_amended += int(found.amendments == 0)
             transaction.learner = self._rebuilt(transaction.connection)
             self._keep(transaction)
-            return self._record(amended)
+            return self._record(amended, told)
 
     # What a user tells of a round: three questions. A repeated tell is checked against the options of its own round,
     # not today's, so that it fits if it fitted at first.
 
-    def _told(
-        self, found: RoundRow, outcome: object, weights: object, correcting: bool = False
-    ) -> tuple[list[float], Listed | float]:
-        """Return what was told: the weights played and the outcome as they are kept, for all options of today."""
+    def _told(self, found: RoundRow, outcome: object, weights: object, correcting: bool = False) -> Observation:
+        """Return what was told: the weights played and what came of them, for all options of today."""
         options = self._configuration.options
         size = len(options)
         asked, n_then = self._asked_then(found)
@@ -242,7 +234,7 @@ class Ledger(StudyTransactions):
             played = [w or 0.0 for w in padded(self._told_before(found).read()[0], size, 0.0)]
         else:
             played = [w or 0.0 for w in asked]
-        told = as_told(
+        return as_told(
             _stretched(outcome, n_then, size, None),
             self._learner.feedback,
             self.kind,
@@ -251,7 +243,6 @@ class Ledger(StudyTransactions):
             self._needed(found, asked, correcting),
             may_be_unknown=found.source == "outside",
         )
-        return played, told
 
     def _asked_then(self, found: RoundRow) -> tuple[Listed, int]:
         """Return what was asked then: the weights for all options of today, and how many options there were.
@@ -288,36 +279,32 @@ class Ledger(StudyTransactions):
             for w, name in zip(asked, self._configuration.options, strict=True)
         ]
 
-    def _absorb(
-        self, transaction: Transaction, kind: str, number: int, played: list[float], told: Listed | float
-    ) -> Payload:
-        """Let the learner learn from a round, and write it into the log; return what was written of the outcome."""
+    def _absorb(self, transaction: Transaction, kind: str, number: int, told: Observation) -> None:
+        """Let the learner learn from a round, and write it into the log."""
         if transaction.learner is None:
             transaction.learner = self._synchronised(transaction.connection, transaction.row)
             self._state_in_memory = None  # until this is committed, memory and store may differ
-        tell(transaction.learner, np.array(played), per_unit(told, self.kind, played))
+        tell(transaction.learner, np.array(told.played), told.rewards)
         transaction.study.n_told += 1
         transaction.study.last_told_at = transaction.now
-        return self._append(transaction, kind, number, played, told)
+        self._append(transaction, kind, number, told)
 
-    def _append(
-        self, transaction: Transaction, kind: str, number: int, played: list[float], told: Listed | float
-    ) -> Payload:
-        """Write a line of the log; return what was written of the outcome."""
-        study, kept = transaction.study, Payload.of(played, told)
+    def _append(self, transaction: Transaction, kind: str, number: int, told: Observation) -> None:
+        """Write a line of the log."""
+        study = transaction.study
         study.revision += 1
         study.state_revision = study.revision
         study.n_tells += 1
-        line = TellRow(self.study, study.n_tells, number, kind, transaction.now, kept.played, kept.outcome)
+        played, outcome = json.dumps(told.played), json.dumps(told.told)
+        line = TellRow(self.study, study.n_tells, number, kind, transaction.now, played, outcome)
         transaction.batch.add_tell(line)
-        return kept
 
-    def _require_same(self, connection: Connection, found: RoundRow, played: list[float], told: Listed | float) -> None:
+    def _require_same(self, connection: Connection, found: RoundRow, told: Observation) -> None:
         """Refuse an outcome other than what was told first, or corrected to."""
-        if _same(self._told_before(found), played, told):
+        if _same(self._told_before(found), told):
             return
         first = find_payload(connection, self.study, found.first_tell)
-        if found.amendments and _same(first, played, told):
+        if found.amendments and _same(first, told):
             return
         when = f"{moment(found.told_at):%Y-%m-%d %H:%M:%S} UTC"
         raise Conflict(
@@ -362,7 +349,7 @@ class Ledger(StudyTransactions):
         add_change(transaction.connection, row)
         self._keep(transaction)
         self._text = None  # the configuration must be read anew
-        return row.as_record()
+        return Change.of(row)
 
     # Inside ----------------------------------------------------------------------------------------------------------
 
@@ -382,8 +369,8 @@ class Ledger(StudyTransactions):
             raise damaged(self.store.url, f"round {found.number} of {self.name!r} was told, but its outcome is missing")
         return told
 
-    def _record(self, found: RoundRow, configuration: Configuration | None = None) -> Round:
-        return found.as_record(self.name, self.kind, (configuration or self._configuration).options)
+    def _record(self, found: RoundRow, told: Observation | None = None) -> Round:
+        return Round.of(found, self.name, self.kind, self._configuration.options, told)
 
 
 @contextmanager
@@ -397,12 +384,13 @@ def _named(number: int, among_others: bool) -> Iterator[None]:
         raise type(error)(f"round {number}: {error}; nothing was told") from None
 
 
-def _same(before: Payload, played: list[float], told: Listed | float) -> bool:
+def _same(before: Payload, told: Observation) -> bool:
     """Return True if weights and outcome are those that were told before, whatever options were added since."""
     weights, outcome = before.read()
+    size = len(told.played)
     if isinstance(outcome, list):
-        outcome = padded(outcome, len(played), None)
-    return padded(weights, len(played), 0.0) == played and outcome == told
+        outcome = padded(outcome, size, None)
+    return padded(weights, size, 0.0) == told.played and outcome == told.told
 
 
 def _stretched(values: object, then: int, size: int, fill: float | None) -> object:

@@ -1,7 +1,8 @@
 """The repository: every query and statement about studies, their rounds, tells, changes and states.
 
 The functions take a connection that is in a transaction (`Store.read`, `Store.write`) and give typed rows. What a tell
-or an ask writes is kept back and sent at once: see ``batch``. Tokens have queries of their own, in ``tokens``.
+or an ask writes is kept back and sent at once: see `Batch` in ``transactions``. Tokens have queries of their own, in
+``tokens``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,8 @@ from covbandit.errors import Conflict
 from covbandit.studies.configuration import Configuration, as_name
 from covbandit.studies.outcomes import Listed, padded, per_unit
 from covbandit.studies.packed_state import new_id, pack, versions
-from covbandit.studies.records import NEVER, Change, Round, as_iso, moment
-from covbandit.studies.rows import ChangeRow, Payload, RoundRow, StateRow, StudyRow, TellRow, Value
+from covbandit.studies.records import Change, Round, as_iso, moment
+from covbandit.studies.rows import NEVER, ChangeRow, Payload, RoundRow, StateRow, StudyRow, TellRow, Value
 from covbandit.studies.schema import changes, rounds, states, studies, tells
 from covbandit.studies.store import until_stopped
 
@@ -246,14 +247,14 @@ def rounds_in(
         wanted = wanted.where(or_(rounds.c.status == "expired", ended))
     found = connection.execute(wanted, {"study": study.id, "after": after}).all()
     options = Configuration.from_text(study.configuration).options
-    return [RoundRow(*row).as_record(study.name, study.outcome, options) for row in until_stopped(found)]
+    return [Round.of(RoundRow(*row), study.name, study.outcome, options) for row in until_stopped(found)]
 
 
 def _open_rounds(connection: Connection, study: StudyRow, after: int, now: float) -> list[Round]:
     """Return the open rounds, which an index finds without looking at the others, and put them in order here."""
     found = connection.execute(_OPEN, {"study": study.id, "now": now}).all()
     options = Configuration.from_text(study.configuration).options
-    listed = [RoundRow(*row).as_record(study.name, study.outcome, options) for row in found if row.revision > after]
+    listed = [Round.of(RoundRow(*row), study.name, study.outcome, options) for row in found if row.revision > after]
     return sorted(listed, key=lambda each: each.revision)
 
 
@@ -363,7 +364,7 @@ def tells_in(connection: Connection, study: int) -> list[dict[str, object]]:
 
 def add_tell(connection: Connection, row: TellRow) -> None:
     """Write a new line of the log at once."""
-    connection.execute(insert(tells), row.values())
+    connection.execute(insert(tells), asdict(row))
 
 
 # Changes of configuration ---------------------------------------------------------------------------------------------
@@ -381,7 +382,7 @@ class Retirement:
 def changes_in(connection: Connection, study: int) -> list[Change]:
     """Return the changes of a study, oldest first."""
     found = connection.execute(select(changes).where(changes.c.study_id == study).order_by(changes.c.revision)).all()
-    return [ChangeRow(*row).as_record() for row in found]
+    return [Change.of(ChangeRow(*row)) for row in found]
 
 
 def retirements_in(connection: Connection, study: int) -> list[Retirement]:
@@ -392,7 +393,7 @@ def retirements_in(connection: Connection, study: int) -> list[Retirement]:
 
 def add_change(connection: Connection, row: ChangeRow) -> None:
     """Write a change at once."""
-    connection.execute(insert(changes), row.values())
+    connection.execute(insert(changes), asdict(row))
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------

@@ -7,18 +7,20 @@ Times are seconds since 1970; weights and outcomes are JSON in option order. Wha
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
-import numpy as np
-
-from covbandit.studies.outcomes import Listed, per_unit, realised
-from covbandit.studies.records import NEVER, Change, Round, Status, moment
+from covbandit.studies.outcomes import Listed
 
 Value = int | float | str | bytes | None
 """What a column can hold."""
+
+Status = Literal["open", "told", "expired"]
+"""What a round can be."""
+
+NEVER = 253_402_214_400.0
+"""When a lease without an end ends: in the year 9999."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +100,6 @@ class Payload:
     played: str
     outcome: str
 
-    @classmethod
-    def of(cls, played: list[float], outcome: Listed | float) -> Self:
-        """Return the JSON of weights and outcome, with every digit."""
-        return cls(json.dumps(played), json.dumps(outcome))
-
     def read(self) -> tuple[list[float], Listed | float]:
         """Return the weights played and the outcome, for the options that there were then."""
         return [float(weight) for weight in json.loads(self.played)], json.loads(self.outcome)
@@ -146,7 +143,6 @@ class RoundRow:
         now: float,
         played: Sequence[float],
         revision: int,
-        told: Payload | None = None,
     ) -> Self:
         """Return the row of a round that was told from outside."""
         return cls(
@@ -165,8 +161,6 @@ class RoundRow:
             last_tell=tell_number,
             amendments=0,
             late=0,
-            played=None if told is None else told.played,
-            outcome=None if told is None else told.outcome,
             told_at=now,
         )
 
@@ -191,56 +185,6 @@ class RoundRow:
             values["first_tell"], values["last_tell"] = self.first_tell, self.last_tell
         return values
 
-    def as_record(self, study: str, kind: str, options: Sequence[str]) -> Round:
-        """Return the round as users see it.
-
-        Parameters
-        ----------
-        study : str
-            The study's name.
-        kind : {"per_unit", "amount"}
-            How its outcomes are told.
-        options : sequence of str
-            All its options; a round may be older than the last of them.
-        """
-        weights = json.loads(self.weights)
-        expired = self.status == "open" and self.expires_at <= time.time()
-        played = rewards = reward = None
-        outcome: dict[str, float] | float | None = None
-        latest = self.told
-        if latest is not None:
-            weights_played, told = latest.read()
-            seen = per_unit(told, kind, weights_played)
-            reward = realised(seen, np.array(weights_played))
-            played = dict(zip(options, weights_played, strict=False))
-            if not isinstance(told, list):
-                outcome = told
-            elif isinstance(seen, np.ndarray):
-                outcome = {name: value for name, value in zip(options, told, strict=False) if value is not None}
-                rewards = {
-                    name: float(value) for name, value in zip(options, seen, strict=False) if not np.isnan(value)
-                }
-        return Round(
-            id=int(self.number),
-            study=study,
-            weights={name: w or 0.0 for name, w in zip(options, weights, strict=False)},
-            status="expired" if expired else self.status,
-            expires=moment(self.expires_at),
-            client=self.client,
-            key=self.key,
-            source=self.source,
-            asked_at=moment(self.asked_at),  # type: ignore[arg-type]
-            told_at=moment(self.told_at),
-            played=played,
-            outcome=outcome,
-            rewards=rewards,
-            reward=reward,
-            outstanding=int(self.outstanding),
-            late=bool(self.late),
-            amendments=int(self.amendments),
-            revision=int(self.revision),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class TellRow:
@@ -254,10 +198,6 @@ class TellRow:
     played: str
     outcome: str
 
-    def values(self) -> dict[str, Value]:
-        """Return the columns that a new line is written with: all of them."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
@@ -269,12 +209,3 @@ class ChangeRow:
     kind: str
     n_tells: int
     detail: str
-
-    def values(self) -> dict[str, Value]:
-        """Return the columns that a new change is written with: all of them."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-    def as_record(self) -> Change:
-        """Return the change as users see it."""
-        at = moment(self.changed_at)
-        return Change(at, self.kind, json.loads(self.detail), int(self.revision))  # type: ignore[arg-type]

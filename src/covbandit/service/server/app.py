@@ -116,11 +116,8 @@ def _endpoint(service: Service, route: Route) -> Endpoint:
             if route.needs is not None:
                 await route.needs(service)
                 return route.run(call)
-            if route.slow:
-                return await service.run_slow(lambda: route.run(call), reads=route.body is None)
-            if route.body is not None:
-                return await service.run_write(call.path["name"], lambda: route.run(call))
-            return await service.run_read(lambda: route.run(call))
+            writes = route.body is not None
+            return await service.run(lambda: route.run(call), call.path.get("name"), writes, route.slow)
         except Exception as error:  # here, since the layers up to our middleware would take time to pass it on
             service.metrics.refusal(error)
             return error_response(error, service.store.url, request.scope.get(CALLER) is not None)

@@ -158,10 +158,6 @@ class Service:
                 self._studies.pop(spelling, None)
                 self._compiled.pop(spelling, None)
 
-    async def run_read(self, work: Callable[[], T]) -> T:
-        """Run a short read in one of the threads for reading."""
-        return await self._run_in(self._readers, work)
-
     def compile(self, name: str) -> Future[None]:
         """Compile the kernels of a study's learner, once, in a thread kept for that.
 
@@ -185,32 +181,41 @@ class Service:
             with self._lock:
                 self._compiled.pop(name, None)
 
-    async def run_write(self, study: str, work: Callable[[], T]) -> T:
-        """Run a short write to a study, after all writes that were sent to it before.
+    async def run(self, work: Callable[[], T], study: str | None, writes: bool, slow: bool) -> T:
+        """Run the work of a route in one of the threads for its kind.
 
-        Studies share the threads for writing: a learner whose kernels are not compiled yet must not hold up others.
-        """
-        compiled = self.compile(study)
-        if not compiled.done():
-            await asyncio.shield(asyncio.wrap_future(compiled))
-        return await self._run_in(self._writers[hash(study) % len(self._writers)], work)
+        Short reads have threads of their own. A short write to a study runs after all writes that were sent to it
+        before. Work that may take long has a few threads kept for that; what only reads is refused on stopping.
 
-    async def run_slow(self, work: Callable[[], T], reads: bool) -> T:
-        """Run work that may take long in one of a few threads kept for that; what only reads is refused on stopping.
+        Parameters
+        ----------
+        work : callable
+            What is to be done.
+        study : str or None
+            The study that the address names, if it names one; short writes need it.
+        writes, slow : bool
+            Whether the work changes anything, and whether it may take long.
 
         Raises
         ------
         Stopping
-            If it only reads, and the service begins to stop before it has begun.
+            If the work is slow and only reads, and the service begins to stop before it has begun.
         """
-        if not reads:
-            return await self._run_in(self._slow, work)
-        if self.stopping:
-            raise Stopping
-        waiting = self._slow.submit(work)
-        self._slow_reads.add(waiting)
-        waiting.add_done_callback(self._slow_reads.discard)
-        return await asyncio.wrap_future(waiting)
+        if slow and not writes:
+            if self.stopping:
+                raise Stopping
+            waiting = self._slow.submit(work)
+            self._slow_reads.add(waiting)
+            waiting.add_done_callback(self._slow_reads.discard)
+            return await asyncio.wrap_future(waiting)
+        if slow or not writes:
+            return await self._run_in(self._slow if slow else self._readers, work)
+        assert study is not None
+        # Studies share the threads for writing: a learner whose kernels are not compiled yet must not hold up others.
+        compiled = self.compile(study)
+        if not compiled.done():
+            await asyncio.shield(asyncio.wrap_future(compiled))
+        return await self._run_in(self._writers[hash(study) % len(self._writers)], work)
 
     async def run_parsing(self, work: Callable[[], T]) -> T:
         """Run the parsing of a large body in a thread kept for that: the event loop cannot spare the time."""
