@@ -29,7 +29,7 @@ from sqlalchemy import select
 
 import covbandit as cb
 from covbandit.errors import Conflict, CovbanditError, InvalidInput, NotFound
-from covbandit.studies import Round, Store, Study, repository, rows, summary, transactions
+from covbandit.studies import Round, Store, Study, records, repository, summary, transactions
 from covbandit.studies.replay import tell
 from covbandit.studies.schema import changes, rounds, states, studies, tells
 from stores import sqlite_url
@@ -230,7 +230,7 @@ class Use(RuleBasedStateMachine):
         self.now = 1_000_000.0
         clock = SimpleNamespace(time=lambda: self.now)
         self.patches = [
-            mock.patch.object(module, "time", clock) for module in (repository, rows, summary, transactions)
+            mock.patch.object(module, "time", clock) for module in (records, repository, summary, transactions)
         ]
         for patch in self.patches:
             patch.start()
