@@ -11,10 +11,11 @@ import numpy as np
 import covbandit as cb
 from covbandit.core.typing import F64
 from covbandit.environments import Gaussian
-from covbandit.kernels.jit.compilation import callback, ready
+from covbandit.kernels.jit.compilation import callback, compiled
 from covbandit.learners.protocol.state import State
-from covbandit.simulation.driver import FEEDBACK_CODES, play
+from covbandit.simulation.driver import FEEDBACK_CODES, Record, play
 from covbandit.simulation.engine import fresh_player
+from covbandit.simulation.regret import Truth
 
 SEED = 0
 KINDS: tuple[cb.problems.Correlation, ...] = ("negative", "zero", "positive", "factor")
@@ -36,13 +37,8 @@ class Run:
         self.learner = fresh_player(learner, SEED, 0, 0)
         self._sampler = Gaussian().sampler(problem, SEED, 0)
         self._chunk = max(1, min(16_384, 81_920 // d))
-        risk = problem.risk_aversion * problem.covariance
-        self._truth = (
-            problem.optimum().weights.copy(),
-            problem.reduced_gradient.copy(),
-            np.ascontiguousarray(np.tril(risk) + np.tril(risk, -1)),
-        )
-        self._books = np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, d)), np.zeros(1)
+        self._truth = Truth.of(problem)
+        self._record = Record(np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, d)), np.zeros(1))
         self._work, self._stop = np.empty((4, d)), np.zeros(1, dtype=np.int64)
 
     def advance(self, rounds: int) -> None:
@@ -53,14 +49,14 @@ class Run:
         decide, absorb = callback(kind._decide_kernel), callback(kind._absorb_kernel)
         while rounds > 0:
             rewards = np.ascontiguousarray(self._sampler.draw(min(rounds, self._chunk)))
-            ready(play)(
+            compiled(play)(
                 decide,
                 absorb,
                 self.learner._state,
                 feedback,
                 rewards,
-                *self._truth,
-                *self._books,  # type: ignore[arg-type]
+                self._truth,
+                self._record,
                 self._work,
                 self._stop,
             )

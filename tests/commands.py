@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -23,6 +22,8 @@ def covbandit(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def interrupt_on_the_way(arguments: list[str], folder: Path) -> tuple[int, str]:
     """Run a command on a terminal, press Ctrl-C once a tenth of a bar is full; return status and standard error."""
+    import pty  # here, since Windows has none and many tests need this file
+
     ours, theirs = pty.openpty()
     with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=theirs, cwd=folder) as child:
         os.close(theirs)

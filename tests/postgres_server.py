@@ -6,7 +6,6 @@ Run as a program, it starts such a server, prints its URL, and stops it when its
 from __future__ import annotations
 
 import os
-import pwd
 import random
 import re
 import secrets
@@ -19,7 +18,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pwd
 
 # The URL of a server on which databases may be created; without it the tests start their own.
 GIVEN = os.environ.get("COVBANDIT_TEST_POSTGRES")
@@ -195,6 +197,8 @@ class PostgresServer:
 
 
 def _unprivileged_user() -> pwd.struct_passwd:
+    import pwd  # here, since Windows has none and every test needs this file
+
     try:
         return pwd.getpwnam("postgres")
     except KeyError:

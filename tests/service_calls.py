@@ -20,9 +20,9 @@ from sqlalchemy import insert, update
 
 import covbandit as cb
 from commands import COMMAND
-from covbandit.service.app import create_app
+from covbandit.service.server.app import create_app
 from covbandit.studies import Store, Study, schema
-from covbandit.studies.rows import outside_round
+from covbandit.studies.rows import RoundRow
 from covbandit.studies.schema import metadata
 
 OPTIONS = ["SPY", "TLT", "GLD"]
@@ -31,9 +31,9 @@ LEARNER = {"class": "MCEmpirical", "risk_aversion": 2.0}
 
 # For `Process(preparing=...)`: what has begun gets little time to finish once the service is to stop.
 HURRIED = """
-from covbandit.service import lifecycle, server
-lifecycle.FINISH_SECONDS = server.FINISH_SECONDS = 0.5
-server.ANSWER_SECONDS = 3.0
+from covbandit.service.server import process, runtime
+runtime.FINISH_SECONDS = process.FINISH_SECONDS = 0.5
+process.ANSWER_SECONDS = 3.0
 """
 
 
@@ -131,7 +131,8 @@ def long_study(store: Store, rounds: int) -> Study:
     ]
     values = {"n_rounds": rounds, "n_tells": rounds, "n_told": rounds, "revision": rounds, "state_revision": rounds}
     with store.write() as connection:
-        connection.execute(insert(schema.rounds), [outside_round(number, k, k, None, now, played, k) for k in numbers])
+        outside = [RoundRow.from_outside(number, k, k, None, now, played, k).values() for k in numbers]
+        connection.execute(insert(schema.rounds), outside)
         connection.execute(insert(schema.tells), told)
         connection.execute(update(schema.studies).where(schema.studies.c.id == number).values(values))
     study.set_risk_aversion(3.0)  # tells the log to the learner, whose state is then that of the log

@@ -42,7 +42,7 @@ def outcome_of(what: str, weights: dict[str, float], feedback: str, corrected: b
 
 
 def is_corrected(what: str) -> bool:
-    """Tell whether a step is told wrongly at first, and corrected afterwards."""
+    """Return True if a step is told wrongly at first, and corrected afterwards."""
     return random.Random(f"{what}?").random() < 0.2
 
 

@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 
 import covbandit as cb
-from covbandit.aggregate.nearest import nearest_semidefinite
+from covbandit.aggregate.estimates import nearest_semidefinite
 from covbandit.aggregate.sums import congruence, expand, pack, unpack
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, NotIdentified, StateFileError
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.kernels.random_coefficients import solve_random_coefficients
 from covbandit.maximization.utility import nearest_positive_semidefinite
 
@@ -194,7 +194,7 @@ def test_it_agrees_with_the_kernel_when_weights_are_the_same() -> None:
     d, n = 5, 15
     theta, sigma, C, D = np.empty(d), np.empty(n), np.empty((d, d)), np.empty((n, n))
     q = X / (2 * v**2)[:, None]
-    status = ready(solve_random_coefficients)(
+    status = compiled(solve_random_coefficients)(
         W.T @ (W / v[:, None]), W.T @ (y / v), q.T @ X, (q * y[:, None]).T @ W, q.T @ y**2,
         np.zeros(d), np.zeros(n), np.zeros(n), theta, sigma, C, D, np.empty((2, n)),
     )  # fmt: skip

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from commands import COMMAND
-from covbandit.cli import warmup
+from covbandit.cli import workers
 from covbandit.errors import InvalidInput
 from covbandit.kernels.jit.compilation import cache_directory
 from covbandit.reproduction.figures import draw_all
@@ -86,11 +86,11 @@ def test_one_process_does_the_work_where_several_cannot_share_it(monkeypatch: py
         "covbandit.learners.full_information.fixed_weights._decide",
         "covbandit.kernels.qp.projection.project_on_simplex",
     ]
-    monkeypatch.setattr(warmup, "names_of_kernels", lambda everything: names)
-    monkeypatch.setattr(warmup, "names_not_cached", lambda wanted: wanted)
+    monkeypatch.setattr(workers, "names_of_kernels", lambda everything: names)
+    monkeypatch.setattr(workers, "names_not_cached", lambda wanted: wanted)
     compiled: list[str] = []
-    monkeypatch.setattr(warmup, "compile_for_use", compiled.append)
-    warmup.compile_kernels(Console(stderr=True), most_processes=2)
+    monkeypatch.setattr(workers, "compile_for_use", compiled.append)
+    workers.compile_kernels(Console(stderr=True), most_processes=2)
     assert compiled == names
 
 

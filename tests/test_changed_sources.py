@@ -29,7 +29,7 @@ from covbandit.simulation.campaign import Task, run_tasks
 LEARNER = """
 import covbandit as cb
 from covbandit.kernels.jit.compilation import kernel
-from covbandit.learners.protocol.state import ABSORB, DECIDE, Layout
+from covbandit.learners.protocol.state import ABSORB, DECIDE
 {imports}
 
 @kernel(DECIDE)
@@ -49,12 +49,11 @@ def absorb(s, w, y):
 
 class Mine(cb.Learner):
     feedback = "all"
-    _layout = Layout()
     _decide_kernel = decide
     _absorb_kernel = absorb
 """
 HELPER = """
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 
 
 @kernel()
@@ -67,7 +66,7 @@ def tilt_apart(i):
     return 1.0 + RATE * i
 
 
-call_tilt = separate(tilt_apart)
+call_tilt = out_of_line(tilt_apart)
 """.replace("RATE", "{rate}")
 FACTORY = """
 from covbandit.kernels.jit.compilation import kernel
@@ -237,7 +236,7 @@ def test_a_helper_that_is_edited_after_it_was_loaded_is_not_kept_as_the_new_one(
 
 HASHES = """
 import json
-from covbandit.cli.warmup import _import_rooms
+from covbandit.cli.workers import _import_rooms
 from covbandit.kernels.jit import compilation
 _import_rooms()
 print(json.dumps({compilation._name(each): compilation._hash(each) for each in compilation._kernels}))
@@ -285,7 +284,7 @@ def test_one_changed_learner_leaves_the_kernels_of_others(tmp_path: Path) -> Non
     path.write_text(path.read_text(encoding="utf-8").removesuffix("# edited\n"), encoding="utf-8")
     assert "covbandit.simulation.driver.play" in before
     assert changed("learners/semi_bandit/pair_ucb.py") == {
-        f"learners.semi_bandit.pair_ucb.{name}" for name in ("_decide", "_absorb", "_settle")
+        f"learners.semi_bandit.pair_ucb.{name}" for name in ("_decide", "_absorb", "_finish_start_up")
     }
     assert changed("learners/protocol/base.py") == set()
     assert changed("simulation/driver.py") == {"simulation.driver.play"}

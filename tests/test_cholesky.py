@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from covbandit.kernels.algebra.cholesky import cholesky, invert_cholesky, solve_cholesky
-from covbandit.kernels.jit.compilation import kernel, ready
+from covbandit.kernels.jit.compilation import compiled, kernel
 
 
 @kernel("int64(float64[:, ::1])")
@@ -35,18 +35,18 @@ def definite(d: int) -> np.ndarray:
 def test_factor_solve_invert(d: int) -> None:
     A = definite(d)
     L = np.tril(A)  # only the lower triangle is read
-    assert ready(factor)(L) == 0
+    assert compiled(factor)(L) == 0
     assert np.allclose(np.tril(L), np.linalg.cholesky(A), rtol=1e-11, atol=1e-13)
     assert np.array_equal(L, L.T)
     side = np.random.default_rng(d).standard_normal(d)
     solution = side.copy()
-    ready(solve)(L, solution)
+    compiled(solve)(L, solution)
     assert np.allclose(A @ solution, side, atol=1e-9)
-    ready(invert)(L)
+    compiled(invert)(L)
     assert np.array_equal(L, L.T)
     assert np.allclose(L @ A, np.eye(d), atol=1e-9)
 
 
 @pytest.mark.parametrize(("diagonal", "fails_at"), [([1.0, 2.0, -1.0, 3.0], 3), ([0.0, 1.0], 1), ([1.0, np.nan], 2)])
 def test_a_matrix_that_is_not_definite_is_reported(diagonal: list[float], fails_at: int) -> None:
-    assert ready(factor)(np.diag(diagonal)) == fails_at
+    assert compiled(factor)(np.diag(diagonal)) == fails_at

@@ -17,9 +17,9 @@ import pytest
 
 import covbandit as cb
 from covbandit import errors
-from covbandit.service.app import create_app
 from covbandit.service.client import Client
-from covbandit.service.remote import RemoteStudy
+from covbandit.service.client.remote_study import RemoteStudy
+from covbandit.service.server.app import create_app
 from covbandit.studies import Store, Study
 from covbandit.studies.tokens import create_token
 from service_calls import LEARNER, OPTIONS, OUTCOME, InProcess, everything, funds, new_store
@@ -74,7 +74,7 @@ def waits() -> list[float]:
 @pytest.fixture
 def client(line: Flaky, waits: list[float]) -> Iterator[Client]:
     with Client("http://localhost", transport=line, retries=3) as made:
-        made._line._sleep = waits.append
+        made._connection._sleep = waits.append
         yield made
 
 
@@ -158,7 +158,7 @@ def test_options_come_and_go(client: Client, store: Store) -> None:
 
 def test_many_rounds_come_in_pieces(client: Client, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     here = funds(store, rounds=7)
-    monkeypatch.setattr("covbandit.service.remote._AT_ONCE", 3)
+    monkeypatch.setattr("covbandit.service.client.remote_study._AT_ONCE", 3)
     there = client.open("funds")
     assert there.rounds() == here.rounds()
     assert there.rounds(limit=5) == here.rounds(limit=5)
@@ -394,7 +394,7 @@ def test_a_missing_httpx_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_bodies_are_strict_json() -> None:
-    from covbandit.service.retrying import as_json
+    from covbandit.service.client.connection import as_json
 
     assert json.loads(as_json({"a": 1.5})) == {"a": 1.5}
     for value in (float("nan"), float("inf"), object()):

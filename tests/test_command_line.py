@@ -37,7 +37,7 @@ def test_warmup_compiles_into_the_cache(tmp_path: Path) -> None:
     def compiled() -> set[str]:
         return {path.name.split("-")[0] for path in tmp_path.rglob("*.nbc")}
 
-    run("-c", "from covbandit.cli.warmup import compile_kernels, Console; compile_kernels(Console())")
+    run("-c", "from covbandit.cli.workers import compile_kernels, Console; compile_kernels(Console())")
     ahead = compiled()
     assert "driver.play" in ahead
     assert "bound.bound_node" not in ahead
@@ -61,7 +61,7 @@ def test_compilation_survives_the_loss_of_its_processes(tmp_path: Path) -> None:
     code = """
 import multiprocessing, os, signal, threading, time
 from rich.console import Console
-from covbandit.cli import warmup
+from covbandit.cli import workers
 from covbandit.learners.full_information.fixed_weights import _decide
 
 def kill():
@@ -74,9 +74,9 @@ wanted = [
     "covbandit.learners.full_information.fixed_weights._decide",
     "covbandit.kernels.qp.projection.project_on_simplex",
 ]
-warmup.names_of_kernels = lambda everything: wanted
+workers.names_of_kernels = lambda everything: wanted
 threading.Thread(target=kill).start()
-warmup.compile_kernels(Console())
+workers.compile_kernels(Console())
 print(len(_decide.overloads), len(_decide.stats.cache_misses))
 """
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

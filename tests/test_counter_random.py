@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.kernels.random.counter_random import draw
 
 
 def numbers(seed: int, t: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     uniforms, normals = np.empty(count), np.empty(count)
-    ready(draw)(seed, t, uniforms, normals)
+    compiled(draw)(seed, t, uniforms, normals)
     return uniforms, normals
 
 

@@ -21,8 +21,8 @@ import uvicorn
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from covbandit.core.number_hints import readings
-from covbandit.service.app import create_app
-from covbandit.service.server import listen
+from covbandit.service.server.app import create_app
+from covbandit.service.server.process import listen
 from covbandit.studies import Store, Study, list_studies
 from covbandit.studies.tokens import create_token
 

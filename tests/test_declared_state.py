@@ -13,7 +13,8 @@ import pytest
 from numba.core.errors import TypingError
 
 import covbandit as cb
-from covbandit.kernels.jit.compilation import kernel, ready
+from covbandit.kernels.jit import compilation
+from covbandit.kernels.jit.compilation import compiled, kernel
 from covbandit.learners.protocol.state import (
     UPDATE,
     LearnerState,
@@ -97,7 +98,7 @@ def fill(state: Any) -> None:
 def test_kernels_and_python_see_the_same_and_no_two_fields_overlap(kind: type[Everything], d: int) -> None:
     """A derived class changes no place, so kernels of its base work on it as well."""
     s = make(kind, d)
-    ready(fill)(s.arrays)
+    compiled(fill)(s.arrays)
     square = np.arange(d * d).reshape(d, d)
     assert (s.ready, s.turns, s.told, s.rho, s.scale) == (1.5, 7, 4, 0.5, 2.0)
     assert s.mean.tolist() == [10.0 + i for i in range(d)]
@@ -158,11 +159,54 @@ def test_a_name_that_is_not_declared_is_an_error() -> None:
         s.raedy = 1.0  # type: ignore[attr-defined]
 
     with pytest.raises(TypingError, match="maen"):
-        ready(wrong)
+        compiled(wrong)
     with pytest.raises(TypingError, match="raedy"):
-        ready(assigned)
+        compiled(assigned)
     with pytest.raises(AttributeError, match="maen"):
         make().maen  # noqa: B018
+
+
+def test_a_changed_declaration_changes_the_compiled_code() -> None:
+    """Else a kernel in the cache would read what stood in a place before."""
+
+    def declared(*names: str) -> Any:
+        return type("Declared", (LearnerState,), {name: row(name) for name in names})
+
+    def version(declaration: Any) -> str:
+        @kernel(UPDATE)
+        def write(state: Any) -> None:
+            s = declaration(state)
+            s.mean[0] = 1.0
+
+        return compilation._hash(write)
+
+    assert version(declared("mean", "scale")) == version(declared("mean", "scale"))
+    assert version(declared("mean", "scale")) != version(declared("scale", "mean"))
+
+
+COUNTING = """
+import numba
+import numpy as np
+from covbandit.learners.protocol.state import LearnerState
+
+@numba.njit  # which counts references, as kernels do not
+def feed(state, rewards):
+    s = LearnerState(state)
+    for k in range(len(rewards)):
+        state.rows[0, 0] += rewards[k]
+        s.told += 1
+
+for _ in range(3):
+    state = LearnerState.allocate(3)
+    feed(state, np.ones(10))
+    assert LearnerState(state).told == 10
+"""
+
+
+def test_a_view_frees_no_memory_that_others_hold() -> None:
+    """Code of somebody else's may open a view; a reference too few ended the process."""
+    done = subprocess.run([sys.executable, "-c", COUNTING], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_two_fields_of_any_length_do_not_fit() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -59,7 +60,7 @@ SHOWN = [
     (page, name)
     for page in PAGES
     for code in _snippets(page)
-    for name in re.findall(r"^class (\w+)\(cb\.Learner\):", code, flags=re.MULTILINE)
+    for name in re.findall(r"^class (\w+)\((?:cb\.Learner|SemiBanditLearner)\):", code, flags=re.MULTILINE)
 ]
 CHECKS = [name for name in dir(LearnerConformance) if name.startswith("test_")]
 
@@ -83,8 +84,17 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path, 
     sys.path.remove(str(folder))
 
 
-def test_pages_show_a_plain_learner_and_a_compiled_one(shown: Callable[[Path, str], type[cb.Learner]]) -> None:
-    assert {shown(page, name)(n_options=4).compiled for page, name in SHOWN} == {True, False}
+def _made(kind: type[cb.Learner]) -> cb.Learner:
+    wanted = inspect.signature(kind).parameters
+    return kind(n_options=4, **({"risk_aversion": 0.5} if "risk_aversion" in wanted else {}))
+
+
+def test_each_page_shows_a_plain_learner_and_a_compiled_one(shown: Callable[[Path, str], type[cb.Learner]]) -> None:
+    kinds = [(page.name, _made(shown(page, name)).compiled) for page, name in SHOWN]
+    assert sorted(kinds) == [
+        *(("add-a-learner.md", compiled) for compiled in (False, True)),
+        *(("compiled-semi-bandit-learner.md", compiled) for compiled in (False, True)),
+    ]
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -96,7 +106,7 @@ def test_learners_that_pages_show_pass_the_whole_conformance_suite(
         memory_rounds = 2_000
 
         def make(self) -> cb.Learner:
-            return shown(page, name)(n_options=4)
+            return _made(shown(page, name))
 
     getattr(Suite(), check)()
 

@@ -11,7 +11,7 @@ import covbandit as cb
 from covbandit.errors import InvalidInput
 from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS
 from covbandit.kernels.algebra.semidefinite import project_on_semidefinite
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.problems.designs import default_design, products
 from explore_then_exploit_reference import matrix_of_products, moments, paper_design, without_negative_eigenvalues
 
@@ -102,7 +102,7 @@ def test_the_nearest_semidefinite_matrix(d: int) -> None:
         A = (A + A.T) / 2
         found = A.copy()
         work = np.empty(DECOMPOSITION_SLABS * d * d)
-        removed = ready(project_on_semidefinite)(found, np.empty((d, d)), np.empty(d), work)
+        removed = compiled(project_on_semidefinite)(found, np.empty((d, d)), np.empty(d), work)
         assert np.array_equal(found, found.T)
         assert np.allclose(found, without_negative_eigenvalues(A), rtol=0, atol=1e-13)
         if np.abs(values).min() > 1e-9:

@@ -10,7 +10,7 @@ import pytest
 
 import covbandit as cb
 from covbandit.environments import Gaussian
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.kernels.random.counter_random import draw
 
 
@@ -121,7 +121,7 @@ def test_forced_pulls_cost_a_share_of_what_sampling_costs() -> None:
 def first_uniform(seed: int, t: int) -> float:
     """Return the number that decides on a forced pull in round t."""
     one, unused = np.empty(1), np.empty(1)
-    ready(draw)(seed, t, one, unused)
+    compiled(draw)(seed, t, one, unused)
     return float(one[0])
 
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import covbandit as cb
-from covbandit.data.dates import Periods
-from covbandit.data.packages import _path
+from covbandit.data.datasets import _packaged_path
+from covbandit.data.periods import Periods
 from covbandit.errors import InvalidInput, MissingExtra
 
 MONTHS = [day.date() for day in pd.date_range("2020-01-31", periods=30, freq="ME")]
@@ -357,7 +357,7 @@ def test_what_cannot_be_meant_is_refused(values: Any, arguments: Any, message: s
 def _histories() -> list[Any]:
     found = []
     for name in ("skfolio/sp500", "skfolio/factors", "skfolio/sp500-index"):
-        path = _path(name)
+        path = _packaged_path(name)
         if path is None or not path.is_file():
             continue
         daily = pd.read_csv(path, index_col=0, parse_dates=True)

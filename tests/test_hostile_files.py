@@ -29,7 +29,7 @@ from covbandit.core.size_limits import MOST_COLUMNS, MOST_LEVELS
 from covbandit.errors import CovbanditError, InvalidInput, StateFileError
 from covbandit.learners.protocol.serialization import describe
 from covbandit.specifications import specification
-from covbandit.studies import state
+from covbandit.studies import packed_state
 
 _ROOM = 3 * 2**29  # bytes of memory that a reader may have beyond what Python and its libraries take
 
@@ -40,8 +40,8 @@ def _refused_in_little_memory(code: str, folder: Path) -> str:
         import resource, sys
         import numpy, covbandit as cb
         from covbandit.errors import CovbanditError
-        import pyarrow, pyarrow.parquet, openpyxl, covbandit.specifications, covbandit.cli.study_files
-        from covbandit.cli.study_files import read_entries
+        import pyarrow, pyarrow.parquet, openpyxl, covbandit.specifications, covbandit.cli.study.files
+        from covbandit.cli.study.files import read_entries
         from pathlib import Path
         with open("/proc/self/statm") as file:
             taken = int(file.read().split()[0]) * resource.getpagesize()
@@ -462,13 +462,13 @@ def test_hostile_journals_are_refused(case: str, tmp_path: Path) -> None:
 
 def test_hostile_states_of_studies_are_refused() -> None:
     learner = _learner()
-    packed = state.pack(learner)
-    assert state.read(packed)[0] == 5
+    packed = packed_state.pack(learner)
+    assert packed_state.read(packed)[0] == 5
 
     def changed(header: Any, rest: bytes = b"") -> bytes:
         text = header if isinstance(header, bytes) else json.dumps(header).encode()
         body = struct.pack("<I", len(text)) + text + rest
-        return b"CBS1" + state._checksum(body) + body
+        return b"CBS1" + packed_state._checksum(body) + body
 
     for header in (
         {"told": -5, "arrays": [], "statistics": {}},
@@ -481,9 +481,9 @@ def test_hostile_states_of_studies_are_refused() -> None:
         [],
     ):
         with pytest.raises(StateFileError, match="damaged"):
-            state.read(changed(header))
+            packed_state.read(changed(header))
     with pytest.raises(StateFileError, match="do not fit MCEmpirical"):
-        state.unpack(changed({"told": 5, "arrays": [], "statistics": {}}), learner)
+        packed_state.unpack(changed({"told": 5, "arrays": [], "statistics": {}}), learner)
 
 
 # Tables --------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from lapack_kernels import eigenvectors
 
 SIZES = [*range(1, 41), 300]
@@ -26,7 +26,7 @@ def _symmetric(d: int, seed: int = 0) -> np.ndarray:
 def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     d = len(A)
     vectors, values = A.copy(), np.full(d, np.nan)
-    assert ready(eigenvectors)(vectors, values, np.full((DECOMPOSITION_SLABS, d, d), np.nan)) == 0
+    assert compiled(eigenvectors)(vectors, values, np.full((DECOMPOSITION_SLABS, d, d), np.nan)) == 0
     return values, vectors
 
 
@@ -60,7 +60,7 @@ def test_other_processes_find_the_code_in_the_cache(tmp_path: Path) -> None:
 
     def run(code: str) -> list[str]:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-        prelude = "import numpy as np; import lapack_kernels as k; from covbandit.kernels import compilation as c;"
+        prelude = "import numpy as np; import lapack_kernels as k; from covbandit.kernels.jit import compilation as c;"
         command = [sys.executable, "-c", prelude + code]
         here = Path(__file__).parent
         return subprocess.run(
@@ -70,7 +70,7 @@ def test_other_processes_find_the_code_in_the_cache(tmp_path: Path) -> None:
     run("c.compile_for_cache('lapack_kernels.eigenvectors')")
     use = (
         "values = np.zeros(2);"
-        "c.ready(k.eigenvectors)(np.array([[2., 1.], [1., 2.]]), values, np.zeros((3, 2, 2)));"
+        "c.compiled(k.eigenvectors)(np.array([[2., 1.], [1., 2.]]), values, np.zeros((3, 2, 2)));"
         "print(len(k.eigenvectors.stats.cache_hits), len(k.eigenvectors.stats.cache_misses), *values.round(9))"
     )
     for _ in range(2):

@@ -353,7 +353,7 @@ def test_many_options_end_within_seconds(d, seconds):
 
 
 def test_ctrl_c_is_noticed_between_nodes(monkeypatch):
-    compiled, calls = optimistic.ready, []
+    compiled, calls = optimistic.compiled, []
 
     def interrupt_the_third(kernel):
         if kernel is optimistic.prove_optimistic:
@@ -362,7 +362,7 @@ def test_ctrl_c_is_noticed_between_nodes(monkeypatch):
                 raise KeyboardInterrupt
         return compiled(kernel)
 
-    monkeypatch.setattr(optimistic, "ready", interrupt_the_third)
+    monkeypatch.setattr(optimistic, "compiled", interrupt_the_third)
     with pytest.raises(KeyboardInterrupt):
         Indefinite(*midpoint_estimates(np.random.default_rng(3), 30)).solve()
 

@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 
 import covbandit as cb
-from covbandit.environments.history import require_options
+from covbandit.environments.histories import require_options
 from covbandit.errors import Conflict, InvalidInput, NotFound
-from covbandit.service.app import create_app
 from covbandit.service.client import Client
+from covbandit.service.server.app import create_app
 from covbandit.studies import Store, Study, list_studies
 from covbandit.studies.tokens import create_token
 from service_calls import InProcess, calling, new_store
@@ -108,7 +108,7 @@ def test_a_change_whose_answer_got_lost_is_recognised_in_either_spelling(tmp_pat
     with new_store(tmp_path) as store:
         app = create_app(store)
         with Client("http://localhost", transport=Losing(app)) as client:
-            client._line._sleep = lambda _: None
+            client._connection._sleep = lambda _: None
             study = client.create("s", ["a", ONE], {"feedback": "all", "risk_aversion": 1.0}, "per_unit")
             assert study.retire(TWO).detail == {"option": ONE}
             assert [change.kind for change in study.changes()] == ["created", "retired"]

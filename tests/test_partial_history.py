@@ -98,7 +98,7 @@ def test_going_over_to_pairs_loses_nothing(name: str) -> None:
         small.tell(weights, row)
     mean, sigma = whole._estimates().mean, whole._estimates().covariance
     small._switch_to_pairwise()
-    small._reckon()
+    small._recompute()
     assert np.allclose(small._estimates().mean, mean, rtol=1e-13)
     assert np.allclose(small._estimates().covariance, sigma, rtol=1e-12)
     assert np.allclose(small._estimates().width, whole._estimates().width, rtol=1e-12)
@@ -240,7 +240,7 @@ def test_shrinkage_goes_by_the_shortest_common_history() -> None:
     n = 12.0
     direct = cb.ShrunkEmpirical(n_options=5, risk_aversion=0.5)
     direct.statistics = missing_rewards.from_moments(mean, n * nearest_semidefinite(sigma), n, 12, n)
-    direct._reckon()
+    direct._recompute()
     assert np.allclose(learner.ask(), direct.ask(), atol=1e-9)
 
 
@@ -482,7 +482,7 @@ def test_a_new_option_is_explored_by_the_learners_own_rule(name: str, old: int) 
         pairs = np.array([np.outer(w > 0, w > 0)[4] for w in asked[:30]]).sum(axis=0)
         assert (pairs > 0).all()
     if "ete" in name or "-fb" in name:
-        counts = after._action_counts()
+        counts = after._view.action_count
         new = counts[[4, 8, 11, 13, 14]]  # the new option alone, and with each of the others
         assert (new > 0).all()
         if old < 400:  # then the new ones have caught up

@@ -14,7 +14,7 @@ import covbandit as cb
 from covbandit.core.tables import Table
 from covbandit.errors import InvalidInput
 from covbandit.reproduction import NORMAL, QUICK, Reproduction, Scale, claims_of, experiments_named
-from covbandit.reproduction.claims import (
+from covbandit.reproduction.claims.claim import (
     ELSEWHERE,
     IN_THE_FIGURE,
     Case,
@@ -22,18 +22,20 @@ from covbandit.reproduction.claims import (
     Comparison,
     Multiplicity,
     adjusted,
-    between_regrets,
     compared,
-    grows_less,
-    grows_like,
     must_exceed,
     of_ratio,
+    shown_once,
+)
+from covbandit.reproduction.claims.judge import judge
+from covbandit.reproduction.claims.rules import (
+    between_regrets,
+    grows_less,
+    grows_like,
     pays_more,
     rises,
     rises_exactly,
-    shown_once,
 )
-from covbandit.reproduction.content import Report, horizons_in_words, panel_section
 from covbandit.reproduction.experiments import (
     CORRELATIONS,
     DIMENSIONS,
@@ -45,9 +47,9 @@ from covbandit.reproduction.experiments import (
     synthetic_with,
 )
 from covbandit.reproduction.known_covariance import KnownCovariance
-from covbandit.reproduction.layout import as_markdown
 from covbandit.reproduction.panels import KNOWN, SYNTHETIC, all_panels, instance_of
-from covbandit.reproduction.statements import judge
+from covbandit.reproduction.report import Report, horizons_in_words, panel_section
+from covbandit.reproduction.report_formats import as_markdown
 from covbandit.simulation.run import run_plan
 from covbandit.simulation.statistics import Interval, p_value, paired_ratio
 

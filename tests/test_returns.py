@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import covbandit as cb
-from covbandit.data import packages
+from covbandit.data import datasets
 from covbandit.errors import InvalidInput, MissingExtra
 
 VALUES = [[1.0, 2.0, 0.5], [3.0, -1.0, 0.5], [2.0, 0.0, 0.5], [0.0, 4.0, 0.5]]
@@ -189,7 +189,7 @@ def test_packaged_agrees_with_the_package_and_does_not_import_it() -> None:
 
 
 def test_packaged_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    monkeypatch.setattr(datasets, "find_spec", lambda name: None)
     assert cb.data.packaged().to_dict()["installed"] == ["no", "no", "no"]
     with pytest.raises(MissingExtra, match=r"pip install 'covbandit\[market\]'"):
         cb.data.read_packaged("skfolio/sp500")
@@ -197,6 +197,6 @@ def test_packaged_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     class Elsewhere:
         submodule_search_locations = (str(tmp_path),)
 
-    monkeypatch.setattr(packages, "find_spec", lambda name: Elsewhere)
+    monkeypatch.setattr(datasets, "find_spec", lambda name: Elsewhere)
     with pytest.raises(InvalidInput, match=r"the installed skfolio does not hold sp500_dataset.csv.gz"):
         cb.data.read_packaged("skfolio/sp500")

@@ -11,7 +11,7 @@ import pytest
 
 import covbandit as cb
 from covbandit.errors import AssumptionWarning
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.learners.protocol.state import LearnerState
 from decision_set import assert_on_the_set
 from semi_bandit_play import KINDS, PAPER, RISK_AVERSION, draw, make, play, seen
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:min_weight=.* is above one half:
 @pytest.mark.parametrize("kind", [cb.MCUCB, cb.MCUCBGamma, cb.PairUCB])
 def test_no_cancellation_far_from_zero(kind: Any) -> None:
     """A million rounds with means a million times the standard deviation."""
-    absorb = ready(kind._absorb_kernel)
+    absorb = compiled(kind._absorb_kernel)
 
     @numba.njit
     def feed(state: Any, weights: Any, rewards: Any) -> None:

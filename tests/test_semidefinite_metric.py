@@ -7,7 +7,7 @@ import pytest
 
 from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS
 from covbandit.kernels.algebra.semidefinite_metric import METRIC_ROWS, project_in_metric
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 
 ROOT_2 = np.sqrt(2.0)
 
@@ -29,7 +29,7 @@ def unpack(s: np.ndarray, d: int) -> np.ndarray:
 def project(sigma: np.ndarray, G: np.ndarray, extra: np.ndarray, d: int) -> np.ndarray:
     n = len(sigma)
     S = np.empty((d, d))
-    ready(project_in_metric)(
+    compiled(project_in_metric)(
         sigma,
         np.tril(G),
         extra,

@@ -15,9 +15,9 @@ import httpx
 import pytest
 
 from covbandit.errors import StoreUnavailable
-from covbandit.service import answers
-from covbandit.service.operations import OPERATIONS
-from covbandit.service.writing import json_bytes
+from covbandit.service.server import response_models
+from covbandit.service.server.responses import json_bytes
+from covbandit.service.server.routes import ROUTES
 from covbandit.studies import Store, Study
 from covbandit.studies.tokens import create_token
 from service_calls import LEARNER, OPTIONS, OUTCOME, calling, everything, funds, new_store
@@ -74,12 +74,12 @@ def test_a_study_from_its_creation_to_its_fork(http: httpx.Client, store: Store)
 
 def test_every_answer_fits_its_description(http: httpx.Client, store: Store) -> None:
     funds(store)
-    for operation in OPERATIONS:
-        if operation.method == "GET" and operation.answer is not None:
-            path = operation.route.format(name="funds", round_id=1)
+    for route in ROUTES:
+        if route.method == "GET" and route.answer is not None:
+            path = route.address.format(name="funds", round_id=1)
             found = http.get(path)
             assert found.status_code == 200, (path, found.text)
-            operation.answer.model_validate(found.json())
+            route.answer.model_validate(found.json())
 
 
 def test_every_answer_is_described_before_anything_was_told(http: httpx.Client, store: Store) -> None:
@@ -88,11 +88,11 @@ def test_every_answer_is_described_before_anything_was_told(http: httpx.Client, 
         body = {"name": feedback, "options": OPTIONS, "outcome": "per_unit", "learner": learner}
         made = http.post("/api/v1/studies", json=body)
         assert made.status_code == 201, made.text
-        for operation in OPERATIONS:
-            if operation.method == "GET" and operation.answer is not None and "round_id" not in operation.path:
-                found = http.get(operation.route.format(name=feedback))
-                assert found.status_code == 200, (operation.path, found.text)
-                operation.answer.model_validate(found.json())
+        for route in ROUTES:
+            if route.method == "GET" and route.answer is not None and "round_id" not in route.path:
+                found = http.get(route.address.format(name=feedback))
+                assert found.status_code == 200, (route.path, found.text)
+                route.answer.model_validate(found.json())
 
 
 def test_rounds_come_in_pieces_by_revision(http: httpx.Client, store: Store) -> None:
@@ -165,24 +165,24 @@ def test_health_says_when_the_store_does_not_answer(
 def test_openapi_describes_every_route_with_examples(http: httpx.Client) -> None:
     described = http.get("/api/v1/openapi.json").json()
     assert described["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
-    for operation in OPERATIONS:
-        found = described["paths"][operation.route][operation.method.lower()]
+    for route in ROUTES:
+        found = described["paths"][route.address][route.method.lower()]
         assert found["summary"]
         assert found["description"]
-        assert {"400", "405", "429", "503", str(operation.status)} <= set(found["responses"])
-        if operation.body is not None:
+        assert {"400", "405", "429", "503", str(route.status)} <= set(found["responses"])
+        if route.body is not None:
             examples = found["requestBody"]["content"]["application/json"]["examples"]
             for example in examples.values():
-                operation.body.model_validate(example["value"])
-        if operation.answer is not None:
-            content = found["responses"][str(operation.status)]["content"]["application/json"]
+                route.body.model_validate(example["value"])
+        if route.answer is not None:
+            content = found["responses"][str(route.status)]["content"]["application/json"]
             for example in content["examples"].values():
-                operation.answer.model_validate(example["value"])
+                route.answer.model_validate(example["value"])
         for status, response in found["responses"].items():
             if not status.startswith("2"):
                 for example in response["content"]["application/json"]["examples"].values():
-                    answers.ErrorAnswer.model_validate(example["value"])
-        if operation.scope is not None:
+                    response_models.ErrorAnswer.model_validate(example["value"])
+        if route.scope is not None:
             assert found["security"] == [{"token": []}, {}]
     for name in ("ErrorAnswer", "CreateBody", "ToldRound", "RoundAnswer"):
         assert name in described["components"]["schemas"]
@@ -280,7 +280,7 @@ def test_answers_are_strict_json() -> None:
 def test_reading_changes_nothing(http: httpx.Client, store: Store) -> None:
     funds(store)
     before = everything(store)
-    for operation in OPERATIONS:
-        if operation.method == "GET":
-            assert http.get(operation.route.format(name="funds", round_id=1)).status_code == 200
+    for route in ROUTES:
+        if route.method == "GET":
+            assert http.get(route.address.format(name="funds", round_id=1)).status_code == 200
     assert everything(store) == before

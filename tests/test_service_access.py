@@ -11,12 +11,12 @@ import httpx
 import pytest
 
 from covbandit.errors import RateLimited, StoreSchemaError, StoreUnavailable
-from covbandit.service.access import Doorkeeper
-from covbandit.service.app import create_app
-from covbandit.service.gate import host_name, is_loopback
-from covbandit.service.limits import BURST_SECONDS, RateLimit
-from covbandit.service.operations import OPERATIONS
-from covbandit.service.shared_work import SharedWork
+from covbandit.service.server.app import create_app
+from covbandit.service.server.auth import Authenticator
+from covbandit.service.server.middleware import host_name, is_loopback
+from covbandit.service.server.rate_limit import BURST_SECONDS, RateLimit
+from covbandit.service.server.routes import ROUTES
+from covbandit.service.server.shared_work import SharedWork
 from covbandit.studies import Store
 from covbandit.studies.tokens import SCOPES, create_token, revoke_token
 from service_calls import LEARNER, OPTIONS, OUTCOME, calling, everything, funds, new_store
@@ -51,7 +51,7 @@ def described_routes(store: Store) -> list[tuple[str, str, str | None, str]]:
 
 
 def test_the_description_has_every_route(store: Store) -> None:
-    assert len(described_routes(store)) == len(OPERATIONS) == 22
+    assert len(described_routes(store)) == len(ROUTES) == 22
     scopes = {name: scope for _, _, scope, name in described_routes(store)}
     assert scopes.keys() >= _BODIES.keys()
     assert {name for name, scope in scopes.items() if scope is None} == {"health", "version"}
@@ -130,17 +130,17 @@ def test_tokens_are_needed_as_soon_as_there_is_one(store: Store) -> None:
 
 def test_tokens_are_looked_up_at_most_once_a_second(store: Store) -> None:
     now = 0.0
-    keeper = Doorkeeper(store, False, clock=lambda: now)
-    assert not keeper.up_to_date
-    keeper.look()
+    authenticator = Authenticator(store, False, clock=lambda: now)
+    assert not authenticator.up_to_date
+    authenticator.refresh()
     token = create_token(store, "desk", "read")
-    keeper.look()
-    assert keeper.up_to_date
-    assert not keeper.wants_tokens
+    authenticator.refresh()
+    assert authenticator.up_to_date
+    assert not authenticator.wants_tokens
     now = 1.0
-    assert not keeper.up_to_date
-    keeper.look()
-    assert keeper.admit(f"Bearer {token}".encode()).scope == "read"
+    assert not authenticator.up_to_date
+    authenticator.refresh()
+    assert authenticator.authenticate(f"Bearer {token}".encode()).scope == "read"
 
 
 def test_nobody_gets_in_while_the_tokens_cannot_be_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,18 +167,18 @@ def test_a_look_that_failed_is_remembered(store: Store, monkeypatch: pytest.Monk
         looks += 1
         raise StoreUnavailable("gone")
 
-    keeper = Doorkeeper(store, False, clock=lambda: now)
+    authenticator = Authenticator(store, False, clock=lambda: now)
     monkeypatch.setattr(store, "read", gone)
     for now, expected in ((0.0, 1), (0.5, 1), (0.9, 1), (1.0, 2), (1.9, 2)):
         with pytest.raises(StoreUnavailable, match="gone"):
-            keeper.look()
+            authenticator.refresh()
         assert looks == expected, now
     monkeypatch.undo()
     with pytest.raises(StoreUnavailable):
-        keeper.look()
+        authenticator.refresh()
     now = 2.0
-    keeper.look()
-    assert keeper.up_to_date
+    authenticator.refresh()
+    assert authenticator.up_to_date
 
 
 def test_strangers_learn_nothing_of_a_store_that_is_down(
@@ -323,9 +323,9 @@ def test_what_a_foreign_page_can_send_is_refused(store: Store, kind: str) -> Non
     funds(store)
     before = everything(store)
     with calling(store) as http:
-        for operation in OPERATIONS:
-            if operation.method == "POST":
-                path = operation.route.format(name="funds", round_id=4)
+        for route in ROUTES:
+            if route.method == "POST":
+                path = route.address.format(name="funds", round_id=4)
                 headers = {"Content-Type": kind, "Origin": "http://evil.example"}
                 found = http.post(path, content=b'{"client": "x"}', headers=headers)
                 assert (found.status_code, found.json()["error"]) == (400, "bad_request")

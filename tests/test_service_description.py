@@ -11,7 +11,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import CHECKS, load_all_checks
 
-from covbandit.service.app import create_app
+from covbandit.service.server.app import create_app
 from covbandit.studies import Store, Study
 from service_calls import calling, everything, funds
 

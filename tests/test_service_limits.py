@@ -16,16 +16,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from covbandit.service import connections, reading
-from covbandit.service.connections import HEAD_BYTES, MOST_HEADERS, Lines
-from covbandit.service.reading import READ_AT_ONCE
+from covbandit.service.server import connections, requests
+from covbandit.service.server.connections import HEAD_BYTES, MOST_HEADERS, ThrottledLog
+from covbandit.service.server.requests import READ_AT_ONCE
 from service_calls import LEARNER, OUTCOME, Process, calling, funds, long_study, new_store
 
 MIB = 1 << 20
 QUIET = ("--log-level", "warning")
 FEW_FILES = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))"
 IMPATIENT = """
-from covbandit.service import connections
+from covbandit.service.server import connections
 connections.HEAD_SECONDS = connections.BODY_SECONDS = 2.0
 connections.BODY_BYTES_A_SECOND = 1e9
 """
@@ -122,13 +122,13 @@ def test_others_are_answered_while_a_large_body_is_read(store: Path) -> None:
 
 def test_large_bodies_are_read_beside_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[tuple[int, str]] = []
-    parse = reading.parse_json
+    parse = requests.parse_json
 
     def noted(text: bytes) -> object:
         threads.append((len(text), threading.current_thread().name))
         return parse(text)
 
-    monkeypatch.setattr(reading, "parse_json", noted)
+    monkeypatch.setattr(requests, "parse_json", noted)
     with new_store(tmp_path) as opened, calling(opened) as http:
         funds(opened)
         for size in (1_000, READ_AT_ONCE, READ_AT_ONCE + 1, 500_000):
@@ -284,7 +284,7 @@ def test_a_body_that_comes_steadily_has_time(store: Path) -> None:
 
 def test_the_rest_of_a_body_is_not_awaited_for_ever(store: Path) -> None:
     """The answer is there before the body: the connection ends soon after, however fast the rest keeps coming."""
-    hurried = "from covbandit.service import connections; connections._DRAIN_SECONDS = 0.5"
+    hurried = "from covbandit.service.server import connections; connections._DRAIN_SECONDS = 0.5"
     with Process(store, *QUIET, "--require-tokens", preparing=hurried) as process, connected(process) as line:
         line.sendall(POST + b"Transfer-Encoding: chunked\r\n\r\n")
         assert status(one_answer(line)) == 401
@@ -302,7 +302,7 @@ def test_an_answer_that_nobody_takes_is_given_up(tmp_path: Path) -> None:
     """Whoever reads gets all of a long answer, however slowly; whoever does not read loses the connection."""
     with new_store(tmp_path) as opened:
         long_study(opened, 12_000)
-    hurried = "from covbandit.service import connections; connections.KEEP_ALIVE_SECONDS = 2.0"
+    hurried = "from covbandit.service.server import connections; connections.KEEP_ALIVE_SECONDS = 2.0"
     sent = b"GET /api/v1/studies/long/export?format=json HTTP/1.1\r\nHost: localhost\r\n"
     with Process(tmp_path / "studies.db", *QUIET, preparing=hurried) as process:
         for end in (b"\r\n", b"Connection: close\r\n\r\n"):
@@ -355,7 +355,7 @@ def test_connections_are_counted_by_the_files_that_may_be_open() -> None:
 import resource, sys
 soft, hard = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-from covbandit.service.connections import most_connections
+from covbandit.service.server.connections import most_connections
 print(most_connections(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 """
 
@@ -370,7 +370,7 @@ print(most_connections(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 def test_a_flood_of_refusals_does_not_flood_the_log(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
-    lines = Lines(most=3, clock=lambda: now)
+    lines = ThrottledLog(most=3, clock=lambda: now)
     for k in range(100):
         lines.say(f"line {k}")
     assert [record.getMessage() for record in caplog.records] == ["line 0", "line 1", "line 2"]

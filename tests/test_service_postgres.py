@@ -11,7 +11,7 @@ from sqlalchemy import make_url, text
 
 from covbandit.errors import StoreUnavailable
 from covbandit.service.client import Client
-from covbandit.service.operations import OPERATIONS
+from covbandit.service.server.routes import ROUTES
 from covbandit.studies import Store
 from covbandit.studies import store as stores
 from covbandit.studies.tokens import check_token, create_token, list_tokens, revoke_token
@@ -25,12 +25,12 @@ def test_answers_and_tokens(postgres_url: str) -> None:
         token = create_token(store, "ünï", "read")
         assert check_token(store, token) == "read"
         with calling(store, token=token) as http:
-            for operation in OPERATIONS:
-                if operation.method == "GET":
-                    found = http.get(operation.route.format(name="funds", round_id=1))
-                    assert found.status_code == 200, (operation.path, found.text)
-                    if operation.answer is not None:
-                        operation.answer.model_validate(found.json())
+            for route in ROUTES:
+                if route.method == "GET":
+                    found = http.get(route.address.format(name="funds", round_id=1))
+                    assert found.status_code == 200, (route.path, found.text)
+                    if route.answer is not None:
+                        route.answer.model_validate(found.json())
             assert http.get("/api/v1/studies/a%00b").status_code == 404
             assert http.post("/api/v1/studies/funds/ask", json={}).status_code == 403
             revoke_token(store, list_tokens(store)[0].id)

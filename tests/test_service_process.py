@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import text
 
 import covbandit as cb
-from covbandit.cli import serve
+from covbandit.cli.serve import serve
 from covbandit.errors import InvalidInput, StoreSchemaError
 from covbandit.service.client import Client
 from covbandit.studies import Store, Study
@@ -142,7 +142,7 @@ def takes_connections(url: str) -> bool:
 
 def test_other_machines_need_tokens(store: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="covbandit token create LABEL --scope admin --store"):
-        serve.run(str(store), host="0.0.0.0", port=0)
+        serve(str(store), host="0.0.0.0", port=0)
     with Store(store) as opened:
         token = create_token(opened, "desk", "admin")
     with Process(store, "--host", "0.0.0.0") as process:
@@ -176,7 +176,7 @@ def test_a_port_in_use_is_one_clear_error(store: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(InvalidInput, match=rf"port {port} of 127.0.0.1: address already in use"):
-            serve.run(str(store), port=port)
+            serve(str(store), port=port)
 
 
 @pytest.mark.parametrize(
@@ -193,21 +193,21 @@ def test_a_port_in_use_is_one_clear_error(store: Path) -> None:
 )
 def test_arguments_that_cannot_be_used(store: Path, arguments: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
-        serve.run(str(store), **arguments)  # type: ignore[arg-type]
+        serve(str(store), **arguments)  # type: ignore[arg-type]
 
 
 def test_hosts_that_are_not_ours_are_refused(store: Path) -> None:
     with Store(store) as opened:
         create_token(opened, "desk", "admin")
     with pytest.raises(InvalidInput, match=r"not known|cannot listen"):
-        serve.run(str(store), host="no-such-host.invalid", port=0)
+        serve(str(store), host="no-such-host.invalid", port=0)
 
 
 def test_stores_of_another_version_are_refused(tmp_path: Path, store: Path) -> None:
     with Store(store) as opened, opened.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StoreSchemaError, match="newer"):
-        serve.run(str(store), port=0)
+        serve(str(store), port=0)
 
 
 def test_sixteen_clients_at_once(store: Path) -> None:

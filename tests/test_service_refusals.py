@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covbandit import errors
-from covbandit.service import failures
-from covbandit.service.answers import ErrorAnswer
-from covbandit.service.failures import TABLE, BadRequest, answer_to, kind_of
-from covbandit.service.operations import OPERATIONS
-from covbandit.service.reading import _object, parse_json
+from covbandit.service.server import errors as server_errors
+from covbandit.service.server.errors import TABLE, BadRequest, report_of
+from covbandit.service.server.requests import _object, parse_json
+from covbandit.service.server.response_models import ErrorAnswer
+from covbandit.service.server.responses import error_response
+from covbandit.service.server.routes import ROUTES
 from covbandit.studies import Store, Study
 from service_calls import LEARNER, OPTIONS, OUTCOME, calling, everything, funds
 
@@ -274,7 +275,7 @@ def test_methods_that_are_not_known(http: httpx.Client, method: str) -> None:
 
 
 def test_head_is_get_without_a_body(http: httpx.Client) -> None:
-    paths = [each.route.format(name="funds", round_id=1) for each in OPERATIONS if each.method == "GET"]
+    paths = [each.address.format(name="funds", round_id=1) for each in ROUTES if each.method == "GET"]
     for path in [*paths, "/", "/api/v1/openapi.json", f"{AT}/rounds?limit=2", "/api/v1/studies/none"]:
         get, head = http.get(path), http.head(path)
         assert (head.status_code, head.content) == (get.status_code, b""), path
@@ -286,9 +287,9 @@ def test_head_is_get_without_a_body(http: httpx.Client) -> None:
 
 
 def test_bodies_that_are_too_large(http: httpx.Client) -> None:
-    for operation in OPERATIONS:
-        if operation.body is not None:
-            path = operation.route.format(name="funds", round_id=4)
+    for route in ROUTES:
+        if route.body is not None:
+            path = route.address.format(name="funds", round_id=4)
             found = http.post(path, content=b" " * 10_001, headers=JSON)
             refused(found, 413, "too_large")
 
@@ -312,7 +313,7 @@ def test_errors_outside_of_routes_have_the_same_shape(
         raise RuntimeError("a secret detail")
 
     service = http._transport._app.app.state.service  # type: ignore[attr-defined]
-    monkeypatch.setattr(service.doorkeeper, "look", lambda: broken(None))
+    monkeypatch.setattr(service.authenticator, "refresh", lambda: broken(None))
     said = refused(http.get(f"{AT}/explain"), 500, "internal")
     assert "secret" not in json.dumps(said)
     assert "a secret detail" in caplog.text
@@ -320,7 +321,7 @@ def test_errors_outside_of_routes_have_the_same_shape(
 
 def test_every_error_of_ours_has_a_place_in_the_table() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
-    kinds += [kind for kind in vars(failures).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    kinds += [kind for kind in vars(server_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     assert len(kinds) > 20
     for kind in kinds:
         if issubclass(kind, errors.CovbanditError):
@@ -328,14 +329,14 @@ def test_every_error_of_ours_has_a_place_in_the_table() -> None:
     assert {kind.status for kind in TABLE.values()} == {
         400, 401, 403, 404, 405, 408, 409, 413, 414, 422, 429, 431, 503,
     }  # fmt: skip
-    assert kind_of(ValueError()).status == 500
+    assert report_of(ValueError()).status == 500
 
 
 def test_what_may_be_repeated_says_when() -> None:
-    assert answer_to(errors.StoreUnavailable("busy", True)).headers["retry-after"] == "1"
-    assert "retry-after" not in answer_to(errors.StoreUnavailable("read-only", False)).headers
-    assert answer_to(errors.RateLimited("slow", 2.3)).headers["retry-after"] == "3"
-    assert "retry-after" not in answer_to(errors.StoreSchemaError("old")).headers
+    assert error_response(errors.StoreUnavailable("busy", True)).headers["retry-after"] == "1"
+    assert "retry-after" not in error_response(errors.StoreUnavailable("read-only", False)).headers
+    assert error_response(errors.RateLimited("slow", 2.3)).headers["retry-after"] == "3"
+    assert "retry-after" not in error_response(errors.StoreSchemaError("old")).headers
 
 
 def test_messages_do_not_name_the_store(store: Store, http: httpx.Client) -> None:
@@ -371,7 +372,7 @@ _NAMES = st.sampled_from(
     ["outcome", "weights", "id", "rounds", "key", "client", "risk_aversion", "learner", "name", "x"]
 )
 _BODY = st.dictionaries(_NAMES, _ANYTHING, max_size=4)
-_WRITING = [operation.route.format(name="funds", round_id=4) for operation in OPERATIONS if operation.body is not None]
+_WRITING = [route.address.format(name="funds", round_id=4) for route in ROUTES if route.body is not None]
 
 
 @settings(max_examples=300)

@@ -15,10 +15,10 @@ import httpx
 import pytest
 
 from covbandit.errors import StoreUnavailable
-from covbandit.service.app import create_app
 from covbandit.service.client import Client
+from covbandit.service.server.app import create_app
 from covbandit.studies import Store, Study
-from covbandit.studies.stopping import stop_this_thread_when
+from covbandit.studies.store import stop_this_thread_when
 from service_calls import HURRIED, LEARNER, OUTCOME, Process, everything, funds, long_study, new_store
 
 HOLD = """

@@ -37,6 +37,24 @@ def _run(**changes: Any) -> cb.SimulationResult:
     return cb.simulate(cb.problems.synthetic(), _learners(), **{**arguments, **changes})
 
 
+class _HalfAndHalf(FollowTheLeader):
+    """In plain Python what FixedWeights is compiled."""
+
+    def _decide(self, t: int) -> Any:
+        return np.r_[0.5, 0.5, np.zeros(self.n_options - 2)]
+
+
+@pytest.mark.parametrize("d", [2, 5, 9])
+def test_regret_is_the_same_to_the_bit_for_learners_in_plain_python(d: int) -> None:
+    problem = cb.problems.random(d, "factor", seed=d, risk_aversion=2.0)
+    compiled = cb.FixedWeights(n_options=d, weights=np.r_[0.5, 0.5, np.zeros(d - 2)])
+    r = cb.simulate(problem, {"compiled": compiled, "plain": _HalfAndHalf(n_options=d)}, 300, 2, seed=1)
+    assert np.array_equal(r.regret[0], r.regret[1])
+    # An independent second opinion, from the definition:
+    at_stake = problem.utility(problem.optimum().weights) - problem.utility(compiled.ask())
+    assert r.at("plain", 300) == pytest.approx(300 * at_stake, rel=1e-9)
+
+
 @pytest.mark.usefixtures("shared_by_processes")
 def test_same_numbers_on_any_number_of_workers() -> None:
     one = _run()

@@ -210,6 +210,8 @@ def test_docstrings_become_markdown() -> None:
     )
     assert docstrings.as_markdown("seed, hold\n    See `Learner`.\n").count("See [`Learner`][covbandit.Learner]") == 2
     assert docstrings.as_markdown(">>> `Problem`") == ">>> `Problem`"
+    table = "====  ====\nfile  what\n====  ====\n`a`   b\n====  ====\n"
+    assert docstrings.as_markdown(f"Said first.\n\n{table}\nSaid last.") == "Said first.\n\nSaid last."
 
 
 def test_every_picture_is_drawn_by_the_script_and_shown() -> None:

@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 import covbandit as cb
 from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError, StoreSchemaError
-from covbandit.studies import Store, configuration, ledger, list_studies
+from covbandit.studies import Store, configuration, list_studies, transactions
 
 OPTIONS = ["SPY", "TLT", "GLD"]
 
@@ -451,7 +451,7 @@ def test_a_refused_correction_is_named_by_itself_and_before_the_log_is_told_agai
         study.tell(study.ask().id, reward)
     before = study.summary()
     with monkeypatch.context() as patched:
-        patched.setattr(ledger, "replay", lambda *_: 1 / 0)
+        patched.setattr(transactions, "replay", lambda *_: 1 / 0)
         with pytest.raises(InvalidInput) as refused:
             study.amend(3, [0.1, 1e101, 0.2])
     assert str(refused.value).startswith("option 'TLT' (index 1): reward 1e+101 is beyond")  # not "row 2: ..."

@@ -14,7 +14,7 @@ import pytest
 
 import covbandit as cb
 from commands import covbandit
-from covbandit.cli.study_options import DEFAULT_STORE
+from covbandit.cli.study.options import DEFAULT_STORE
 from covbandit.studies import Store, list_studies
 from covbandit.studies import store as places
 

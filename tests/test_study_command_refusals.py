@@ -14,9 +14,10 @@ import pytest
 from rich.console import Console
 
 import covbandit as cb
-from covbandit.cli import study_waiting
-from covbandit.cli.failures import TABLE, ending_of, wants_json
-from covbandit.cli.study_app import study as group
+from covbandit.cli import console
+from covbandit.cli.errors import report_of, wants_json
+from covbandit.cli.study import study as group
+from covbandit.core.error_table import ERROR_TABLE
 from covbandit.errors import AssumptionWarning, CovbanditError, StoreSchemaError, StoreUnavailable
 from covbandit.studies import Store
 from covbandit.studies.migrations import migrate
@@ -236,10 +237,10 @@ def test_what_a_learner_doubts_is_noted(study: Run, funds: cb.Study, monkeypatch
 
 
 def test_every_error_of_ours_has_an_exit_code() -> None:
-    assert {ending.status for ending in TABLE.values()} == {2, 3, 4, 5, 6}
-    assert ending_of(StoreUnavailable("gone")).status == 5
-    assert ending_of(StoreSchemaError("old")).status == 6
-    assert ending_of(CovbanditError("else")).status == 2
+    assert {reports.command_line.status for reports in ERROR_TABLE.values()} == {2, 3, 4, 5, 6}
+    assert report_of(StoreUnavailable("gone")).status == 5
+    assert report_of(StoreSchemaError("old")).status == 6
+    assert report_of(CovbanditError("else")).status == 2
     assert wants_json(["study", "list", "--json"])
     assert not wants_json(["study", "tell", "--", "--json"])
 
@@ -247,16 +248,16 @@ def test_every_error_of_ours_has_an_exit_code() -> None:
 def test_progress_is_shown_on_terminals_after_two_seconds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert study_waiting.SECONDS == 2.0
-    monkeypatch.setattr(study_waiting, "SECONDS", 0.0)
-    monkeypatch.setattr(study_waiting, "Console", lambda stderr: Console(stderr=stderr, force_terminal=True, width=100))
-    with study_waiting.Waiting("verifying [funds]", 2_000) as waiting:
+    assert console.WAITING_SHOWN_AFTER == 2.0
+    monkeypatch.setattr(console, "WAITING_SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(console, "Console", lambda stderr: Console(stderr=stderr, force_terminal=True, width=100))
+    with console.Waiting("verifying [funds]", 2_000) as waiting:
         waiting(1_000)
         while not waiting._shown:
             time.sleep(0.01)
     assert "verifying [funds]" in capsys.readouterr().err
-    monkeypatch.setattr(study_waiting, "Console", lambda stderr: Console(stderr=stderr, force_terminal=False))
-    with study_waiting.Waiting("verifying", 2_000) as waiting:
+    monkeypatch.setattr(console, "Console", lambda stderr: Console(stderr=stderr, force_terminal=False))
+    with console.Waiting("verifying", 2_000) as waiting:
         waiting(1_000)
     assert capsys.readouterr() == ("", "")
 

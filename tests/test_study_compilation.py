@@ -17,10 +17,10 @@ import pytest
 from rich.console import Console
 
 import covbandit as cb
-from covbandit.cli import study_waiting
+from covbandit.cli import console
 from covbandit.kernels.jit import compilation
 from covbandit.learners import learner_classes
-from covbandit.service.lifecycle import Service, Settings
+from covbandit.service.server.runtime import Service, Settings
 from covbandit.studies import Study
 from service_calls import OPTIONS, OUTCOME, Process, calling, new_store
 
@@ -125,13 +125,13 @@ def test_others_write_while_the_first_ask_of_a_machine_compiles(tmp_path: Path) 
 
 def test_a_kernel_that_is_needed_unforeseen_undoes_the_transaction_and_is_compiled_outside() -> None:
     """What a learner of the user's own calls besides its two kernels cannot be known ahead."""
-    compiled = compilation.ready(_small)
+    compiled = compilation.compiled(_small)
     with compilation.nothing_compiles():
-        assert compilation.ready(_small) is compiled  # what is ready may be used
+        assert compilation.compiled(_small) is compiled  # what is ready may be used
         with pytest.raises(compilation.CompilationNeeded) as needed:
-            compilation.ready(_other)
+            compilation.compiled(_other)
     assert needed.value.kernel is _other
-    assert compilation.ready(_other)(2) == 3  # type: ignore[call-arg]
+    assert compilation.compiled(_other)(2) == 3  # type: ignore[call-arg]
 
 
 @compilation.kernel("int64(int64)", on_demand=True)  # not compiled by whatever compiles ahead
@@ -185,11 +185,11 @@ def test_a_study_that_is_being_compiled_holds_up_no_other(service: Service, monk
 
     async def play() -> list[str]:
         order = []
-        await asyncio.wait_for(service.write("quick", lambda: None), 60)
-        slow = asyncio.create_task(service.write("slow", lambda: order.append("slow")))
-        given_up = asyncio.create_task(service.write("slow", lambda: order.append("given up")))
+        await asyncio.wait_for(service.run(lambda: None, "quick", writes=True, slow=False), 60)
+        slow = asyncio.create_task(service.run(lambda: order.append("slow"), "slow", writes=True, slow=False))
+        given_up = asyncio.create_task(service.run(lambda: order.append("given up"), "slow", writes=True, slow=False))
         await asyncio.sleep(0)
-        await asyncio.wait_for(service.write("quick", lambda: order.append("quick")), 60)
+        await asyncio.wait_for(service.run(lambda: order.append("quick"), "quick", writes=True, slow=False), 60)
         given_up.cancel()  # a client that went away: the others still get their answer
         go_on.set()
         await asyncio.wait_for(slow, 60)
@@ -264,8 +264,8 @@ def test_a_command_that_shows_that_it_compiles_says_it_once(
 ) -> None:
     monkeypatch.setattr(compilation, "_notice", compilation._Notice())
     monkeypatch.delenv("COVBANDIT_QUIET", raising=False)
-    monkeypatch.setattr(study_waiting, "Console", lambda **_: Console(stderr=True, force_terminal=terminal))
-    shown = study_waiting.waiting_for("asking") if what == "ask" else study_waiting.Waiting("telling")
+    monkeypatch.setattr(console, "Console", lambda **_: Console(stderr=True, force_terminal=terminal))
+    shown = console.waiting_for_learner("asking") if what == "ask" else console.Waiting("telling")
     with shown:
         assert (compilation.notice() is not None) == given
     assert (compilation.notice() is None) == given

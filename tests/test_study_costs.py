@@ -51,7 +51,7 @@ def test_every_statement_of_ask_and_tell_uses_an_index(tmp_path: Path, monkeypat
 
 
 def test_state_does_not_grow(tmp_path: Path) -> None:
-    from covbandit.studies.state import pack
+    from covbandit.studies.packed_state import pack
 
     study = cb.Study.create(
         "funds", ["SPY", "TLT"], {"feedback": "all", "risk_aversion": 1}, "per_unit", tmp_path / "s.db"

@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 import covbandit as cb
 from covbandit.errors import CovbanditError, NotFound, StateFileError, StoreSchemaError, StoreUnavailable
-from covbandit.studies import Store, Study, ledger, list_studies
+from covbandit.studies import Store, Study, list_studies, transactions
 from covbandit.studies.migrations import migrate
 from covbandit.studies.schema import SCHEMA
 from covbandit.studies.tokens import list_tokens
@@ -140,7 +140,7 @@ def test_damaged_statistics_are_found_and_healed_from_the_log(damage: str, store
             "cut": state[:-9],
             "flipped": state[:40] + bytes([state[40] ^ 1]) + state[41:],
             "foreign": b"PK\x03\x04" + state,
-            "other learner": ledger.pack(cb.LinearFI(n_options=4)),
+            "other learner": transactions.pack(cb.LinearFI(n_options=4)),
         }[damage]
         connection.execute(text("UPDATE states SET state = :state"), {"state": changed})
     again = Study.open("damaged", study.store)
@@ -237,7 +237,7 @@ def test_a_failed_correction_does_not_forget_which_versions_computed_the_state(
     again = Study.open("damaged", study.store)
     again.explain()
     with monkeypatch.context() as patched:
-        patched.setattr(ledger, "pack", lambda _: 1 / 0)
+        patched.setattr(transactions, "pack", lambda _: 1 / 0)
         for call in (lambda: again.amend(2, [0.0, 0.0, 0.0]), lambda: again.set_risk_aversion(2.0)):
             with pytest.raises(ZeroDivisionError):
                 call()
@@ -420,11 +420,11 @@ def test_how_far_the_stored_statistics_may_be_from_the_log(
     learner = study.learner
     scatter = learner._view.scatter
     scatter[0, 1] += apart * np.abs(scatter).max()
-    versions = [ledger.versions() | ({} if same_versions else {"numpy": "0.1"})]
+    versions = [transactions.versions() | ({} if same_versions else {"numpy": "0.1"})]
     with study.store.write() as connection:
         connection.execute(
             text("UPDATE states SET state = :state, versions = :versions"),
-            {"state": ledger.pack(learner), "versions": json.dumps(versions)},
+            {"state": transactions.pack(learner), "versions": json.dumps(versions)},
         )
     found = study.verify()
     assert (found.ok, found.exact) == (ok, apart == 0)

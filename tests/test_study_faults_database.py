@@ -21,10 +21,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 import covbandit as cb
 from covbandit.errors import Conflict, StoreUnavailable
-from covbandit.studies import Round, Store, Study, ledger
+from covbandit.studies import Round, Store, Study, transactions
 from covbandit.studies import store as stores
+from covbandit.studies.database_errors import unavailable
 from covbandit.studies.store import _write_ahead
-from covbandit.studies.troubles import unavailable
 from postgres_server import PostgresServer
 from stores import sqlite_url
 
@@ -267,14 +267,14 @@ def disturbed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]],
     """Return what lets something happen once in the midst of the next tell, between two of its writes."""
 
     def disturb(happening: Callable[[], None]) -> None:
-        pack = ledger.pack
+        pack = transactions.pack
 
         def packed(learner: cb.Learner) -> bytes:
-            monkeypatch.setattr(ledger, "pack", pack)
+            monkeypatch.setattr(transactions, "pack", pack)
             happening()
             return pack(learner)
 
-        monkeypatch.setattr(ledger, "pack", packed)
+        monkeypatch.setattr(transactions, "pack", packed)
 
     return disturb
 

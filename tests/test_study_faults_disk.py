@@ -28,7 +28,7 @@ OUTCOME = [1.0, 0.5, -0.25]
 
 
 def mounted(folder: Path, *options: str) -> bool:
-    """Mount a file system in memory, or change how it is mounted; tell whether that is allowed."""
+    """Mount a file system in memory, or change how it is mounted; return True if that is allowed."""
     if shutil.which("mount") is None:
         return False
     done = subprocess.run(["mount", *options, folder], capture_output=True, check=False)

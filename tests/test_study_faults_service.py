@@ -26,7 +26,7 @@ class Customer(threading.Thread):
         self.outside: dict[int, dict[str, float]] = {}
         self.error: BaseException | None = None
         self._client = Client(url, timeout=30.0, retries=2_000)
-        self._client._line._sleep = lambda seconds: time.sleep(min(seconds, 0.05))
+        self._client._connection._sleep = lambda seconds: time.sleep(min(seconds, 0.05))
         self._stopped = threading.Event()
 
     def run(self) -> None:

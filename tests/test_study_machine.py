@@ -29,8 +29,8 @@ from sqlalchemy import select
 
 import covbandit as cb
 from covbandit.errors import Conflict, CovbanditError, InvalidInput, NotFound
-from covbandit.studies import Round, Store, Study, glance, ledger, reading, rows
-from covbandit.studies.log import tell
+from covbandit.studies import Round, Store, Study, repository, rows, summary, transactions
+from covbandit.studies.replay import tell
 from covbandit.studies.schema import changes, rounds, states, studies, tells
 from stores import sqlite_url
 from study_workers import in_memory
@@ -229,7 +229,9 @@ class Use(RuleBasedStateMachine):
         super().__init__()
         self.now = 1_000_000.0
         clock = SimpleNamespace(time=lambda: self.now)
-        self.patches = [mock.patch.object(module, "time", clock) for module in (glance, ledger, reading, rows)]
+        self.patches = [
+            mock.patch.object(module, "time", clock) for module in (repository, rows, summary, transactions)
+        ]
         for patch in self.patches:
             patch.start()
 

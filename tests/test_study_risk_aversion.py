@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import covbandit as cb
-from covbandit.cli.study_play_commands import create
-from covbandit.risk.matters import range_that_matters
-from covbandit.risk.moments import Moments
-from covbandit.service import answers
-from covbandit.service.app import create_app
+from covbandit.cli.study.configure import create
+from covbandit.risk.landmarks import range_that_matters
+from covbandit.risk.option_moments import Moments
+from covbandit.service.server import response_models
+from covbandit.service.server.app import create_app
 from covbandit.studies import RiskAversionCheck, Store, Study, StudySummary
 from covbandit.studies import study as study_module
 from service_calls import InProcess, calling
@@ -234,7 +234,7 @@ def test_the_service_and_its_client_say_it(store: Store) -> None:
         assert [warning.filename for warning in caught] == [__file__]
     with calling(store) as plain:
         answer = plain.get("/api/v1/studies/ads").json()
-        assert answers.SummaryAnswer.model_validate(answer).risk_aversion_check is not None
+        assert response_models.SummaryAnswer.model_validate(answer).risk_aversion_check is not None
         wanted = {"name": "two", "options": ["a", "b"], "outcome": "amount", "learner": body}
         made = plain.post("/api/v1/studies", json=wanted)
         assert made.status_code == 201

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import covbandit as cb
-from covbandit.cli.printing import print_table
+from covbandit.cli.console import print_table
 from covbandit.cli.reproduce import _print_claims
 from covbandit.core.tables import Table, as_number, with_error
 from covbandit.studies import Store

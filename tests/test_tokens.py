@@ -110,17 +110,17 @@ def test_unknown_scopes_and_ids_are_refused(store: Store) -> None:
 
 def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = f"sqlite:///{tmp_path / 'new.db'}"
-    commands.run_create("desk <1>", "tell", where)
+    commands.create("desk <1>", "tell", where)
     said = capsys.readouterr()
     token = said.out.strip()
     assert "only time" in said.err
     with Store(where) as store:
         assert check_token(store, token) == "tell"
-    commands.run_list(where)
+    commands.list_(where)
     shown = capsys.readouterr().out
     assert "desk <1>" in shown
     assert token.rpartition("_")[2] not in shown
-    commands.run_revoke(token.split("_")[1], where)
+    commands.revoke(token.split("_")[1], where)
     assert "revoked" in capsys.readouterr().out
-    commands.run_list(where, as_json=True)
+    commands.list_(where, json=True)
     assert '"revoked_at": "2' in capsys.readouterr().out

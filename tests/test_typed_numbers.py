@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import covbandit as cb
-from covbandit.cli.study_files import read_entries
+from covbandit.cli.study.files import read_entries
 from covbandit.core.number_hints import readings, way_out
 from covbandit.errors import InvalidInput
 

@@ -42,14 +42,14 @@ _COMPILE = """
 import sys, time
 import covbandit.kernels.jit.compilation as compilation
 if sys.argv[1] == "contained":
-    compilation.separate = lambda dispatcher: dispatcher
+    compilation.out_of_line = lambda dispatcher: dispatcher
 import covbandit as cb
 learners = [cb.MCEmpirical, cb.MCUCB, cb.MCUCBGamma, cb.OLSUCBC, cb.PairUCB]
 begun = time.process_time()
 for learner in learners:
     given = {} if learner is cb.OLSUCBC else {"risk_aversion": 0.1}
     for kernel in learner(n_options=5, **given)._kernels():
-        compilation.ready(kernel)
+        compilation.compiled(kernel)
 print(time.process_time() - begun)
 """
 

@@ -15,6 +15,10 @@ import griffe
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "covbandit"
 
+_RULE = r"^=+(?: +=+)+\n"
+_TABLE_OF_FILES = re.compile(rf"{_RULE}file .*\n{_RULE}(?:.*\n)*?=+(?: +=+)+(?:\n+|\Z)", re.MULTILINE)
+"""With which every package opens, for those who work on it: users of the reference do not need it."""
+
 
 @cache
 def public_names() -> frozenset[str]:
@@ -27,10 +31,11 @@ def public_names() -> frozenset[str]:
 
 def as_markdown(docstring: str) -> str:
     """Return a docstring with formulas, references and literal blocks in Markdown."""
+    text = _TABLE_OF_FILES.sub("", docstring)
     text = re.sub(
         r"^( *)\.\. math::((?:.*\n?)(?:(?:\1 +\S.*|[ ]*)(?:\n|$))*)",
         lambda found: f"{found[1]}\\[{' '.join(found[2].split())}\\]\n\n{found[1]}",
-        docstring,
+        text,
         flags=re.MULTILINE,
     )
     text = re.sub(r":math:`([^`]+)`", lambda found: rf"\({' '.join(found[1].split())}\)", text)

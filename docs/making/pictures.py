@@ -263,8 +263,47 @@ def treatment_mix() -> Figure:
     return _page_regret("treatment-mix.md", "round")
 
 
+def house() -> Figure:
+    """Draw the rooms of the package in layers; imports point down, and within a layer to the right."""
+    families = {"full_information": "all is seen", "semi_bandit": "the chosen are seen", "full_bandit": "totals"}
+    layers: list[tuple[str, list[tuple[str, str]]]] = [
+        (BLUE, [("cli", "the command line"), ("service", "HTTP, client, dashboard")]),
+        (BLUE, [("reproduction", "the paper"), ("specifications", "from TOML files"), ("testing", "conformance")]),
+        (ORANGE, [("studies", "ask and tell in a database"), ("allocation", "names, not arrays")]),
+        (ORANGE, [("simulation", "engine and results"), ("environments", "where rewards come from")]),
+        (GREEN, [(f"learners.{name}", seen) for name, seen in families.items()]),
+        (GREEN, [("learners.protocol", "what every learner shares: base, state, saved files, explanations")]),
+        (PINK, [("aggregate", "moments from totals"), ("risk", "how to choose ρ"), ("data", "returns from files")]),
+        (PINK, [("theory", "the paper's bounds"), ("problems", "θ, Σ, ρ"), ("maximization", "the exact optimum")]),
+        (GREY, [("kernels", "compiled numerics: jit, qp, optimistic, algebra, random")]),
+        (GREY, [("core", "types, checks, files, tables"), ("errors", "the exception tree")]),
+    ]
+    figure, (ax,) = _figure(7.4)
+    tall, gap, across, top = 0.72, 0.3, 0.16, len(layers) - 1
+    for k, (colour, rooms) in enumerate(layers):
+        y = top - k
+        independent = k == 4  # families of learners do not import each other
+        wide = (6 - across * (len(rooms) - 1)) / len(rooms)
+        for j, (name, holds) in enumerate(rooms):
+            x = j * (wide + across)
+            corners = (x, x + wide, x + wide, x), (y, y, y + tall, y + tall)
+            ax.fill(*corners, facecolor=colour, alpha=0.14, linewidth=0)
+            ax.fill(*corners, fill=False, edgecolor=colour, linewidth=1)
+            size = 9.5 if len(name) < 24 or wide > 2 else 8.5
+            ax.text(x + wide / 2, y + 0.5, name, ha="center", va="center", fontsize=size)
+            ax.text(x + wide / 2, y + 0.22, holds, ha="center", va="center", fontsize=8)
+            if j and not independent:
+                ax.annotate("", (x, y + tall / 2), (x - across, y + tall / 2), arrowprops=_IMPORTS)
+        if k:
+            ax.annotate("", (3, y + tall), (3, y + tall + gap - 0.02), arrowprops=_IMPORTS)
+    ax.set(xlim=(-0.02, 6.02), ylim=(-0.02, top + tall + 0.02))
+    ax.set_axis_off()
+    return figure
+
+
 # What they share ------------------------------------------------------------------------------------------------------
 
+_IMPORTS: dict[str, Any] = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1, "shrinkA": 0, "shrinkB": 0}
 _NEAR: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 9}
 _BESIDE: dict[str, Any] = {"textcoords": "offset points", "ha": "left", "fontsize": 9}
 
@@ -363,6 +402,7 @@ DRAWN: dict[str, Callable[[], Figure]] = {
         portfolio,
         budget_split,
         treatment_mix,
+        house,
     )
 }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from covbandit.reproduction import experiments_named
-from covbandit.reproduction.experiments import Dimensions, Sweep
+from covbandit.reproduction.experiments import CorrelationSweep, Dimensions
 from covbandit.reproduction.panels import Panel
 from covbandit.simulation.statistics import Interval
 
@@ -62,7 +62,7 @@ Not the paper's, but decided by the same rules.
 """
 
 
-def _figures(shown: Sequence[Panel | Sweep | Dimensions]) -> str:
+def _figures(shown: Sequence[Panel | CorrelationSweep | Dimensions]) -> str:
     """Return figures side by side, as many as the screen has room for."""
     images = "\n".join(f"![{one.title.replace('$', '')}](reproduced/{one.name}.png)" for one in shown)
     return f'<div class="figures" markdown>\n\n{images}\n\n</div>'

@@ -22,7 +22,7 @@ import numpy as np
 
 from covbandit.aggregate.sums import Sums, expand, slices
 from covbandit.core.typing import F64
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.kernels.random_coefficients import solve_random_coefficients
 
 PASSES = 50
@@ -100,7 +100,7 @@ def _believed(sums: Sums, level: float) -> Belief:
     theta_covariance, sigma_covariance = np.empty((d, d)), np.empty((n, n))
     pooled = np.zeros(n)
     pooled[np.cumsum([0, *range(d, 1, -1)])] = 1.0
-    ready(solve_random_coefficients)(
+    compiled(solve_random_coefficients)(
         sums.V / level,
         sums.b / level,
         sums.G / level,

@@ -1,4 +1,4 @@
-"""How far a campaign is: bars on a terminal, quiet lines elsewhere."""
+"""How far a campaign of simulations is: bars on a terminal, a few lines elsewhere."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _Line:
 
     @property
     def left(self) -> str:
-        """The time left in words; nothing as long as it cannot be told."""
+        """The time left in words; empty while it is not known."""
         if self.done:
             return "found" if self.found else "done"
         played = sum(self._played.values())
@@ -93,11 +93,11 @@ class _Line:
 
 
 class TerminalWatcher(Watcher):
-    """Shows a campaign while it runs: for each group of tasks a bar, percent, elapsed time and time left.
+    """Show a campaign while it runs: for each group of tasks a bar, percent, elapsed time and time left.
 
-    A context manager. Where the console is no terminal, a line is written when a group is finished. What the user
-    should know (other settings than before, results computed again, warnings of learners) is shown once, with the
-    names of all tasks concerned.
+    A context manager. If the console is no terminal, it writes a line when a group is finished. What the user should
+    know (other settings than before, results computed again, warnings of learners) is shown once, with the names of
+    all tasks that it concerns.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class TerminalWatcher(Watcher):
         self._lines[task.heading].play(task.name, rounds)
 
     def finished(self, task: Task, result: SimulationResult) -> None:
-        """Stop the clock; without a terminal, say which group has ended."""
+        """Stop the clock; without a terminal, print which group has ended."""
         line = self._lines[task.heading]
         line.end(task.name)
         if line.done and not self._console.is_terminal:
@@ -155,7 +155,7 @@ class TerminalWatcher(Watcher):
             self._console.print(f"{line.heading}: {how}", soft_wrap=True, highlight=False, markup=False)
 
     def note(self, text: str, task: Task) -> None:
-        """Show a text, together with all other tasks it is true of."""
+        """Show a text once, with the names of all tasks that it concerns."""
         names = self._notes.setdefault(text, [])
         if task.name not in names:
             names.append(task.name)
@@ -193,7 +193,7 @@ class TerminalWatcher(Watcher):
         return Group(*parts, *(Text(note, style="yellow") for note in self._notes_in_words()))
 
     def _shown(self) -> list[_Line]:
-        """Return the lines that fit on the screen: all, or those around the one at work."""
+        """Return the lines that fit on the screen: all, or those around the running one."""
         lines = list(self._lines.values())
         room = max(self._console.height - _OTHER_LINES, 3)
         if self._ended or len(lines) <= room:

@@ -4,59 +4,70 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from typing import Annotated
 
-from rich.console import Console
+import typer
 
-from covbandit.cli.warmup import compile_kernels
+from covbandit.cli.study.options import DEFAULT_STORE, STORE
 from covbandit.errors import InvalidInput, MissingExtra
-from covbandit.studies import Store
-from covbandit.studies.reading import learners_in
-from covbandit.studies.tokens import valid_tokens
-
-DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 8765
-DEFAULT_BODY_LIMIT = 1 << 20
-DEFAULT_LOG_LEVEL = "info"
 
 # Hosts that stand for every address of this machine, and where a browser on it finds the service then.
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]", "": "127.0.0.1"}
 
 
-def run(
-    store: str,
-    host: str = DEFAULT_HOST,
-    port: int = DEFAULT_PORT,
-    require_tokens: bool = False,
-    allow_host: Sequence[str] = (),
-    rate_limit: float | None = None,
-    body_limit: int = DEFAULT_BODY_LIMIT,
-    log_level: str = DEFAULT_LOG_LEVEL,
+def serve(
+    store: STORE = DEFAULT_STORE,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; anything but this machine needs a token in the store.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any free one.")] = 8765,
+    require_tokens: Annotated[
+        bool, typer.Option("--require-tokens", help="Want a token even while the store has none.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A further name under which it may be addressed; repeat it.", show_default=False
+        ),
+    ] = None,
+    rate_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="Requests a second for each token or address, 0 for no limit; by default 500, without tokens none.",
+            show_default=False,
+        ),
+    ] = None,
+    body_limit: Annotated[int, typer.Option(metavar="BYTES", help="The most bytes of a request's body.")] = 1 << 20,
+    log_level: Annotated[
+        str, typer.Option(metavar="debug|info|warning|error", help="info writes a line a request.")
+    ] = "info",
 ) -> None:
-    """Serve the studies of a store, and the dashboard, until Ctrl-C or SIGTERM.
+    """Serve studies over HTTP, with a dashboard in the browser, until Ctrl-C.
 
-    Parameters
-    ----------
-    store : str
-        URL or file; set up if there is none yet.
-    host, port
-        Where to listen; port 0 takes any free one. Anything but the loopback needs a token in the store.
-    require_tokens : bool
-        Want tokens even while the store has none.
-    allow_host : sequence of str
-        Further names under which the service may be addressed.
-    rate_limit : float, optional
-        Requests a second for each token or address; 0 for no limit. By default 500, except for whoever comes from the
-        same machine while no tokens are needed.
-    body_limit : int
-        The most bytes of a request's body.
-    log_level : str
-        ``"info"`` writes a line a request.
+    Needs the extra `service`: `pip install 'covbandit[service]'`.
+
+    `covbandit serve`  the studies in covbandit.db, for this machine alone, on http://127.0.0.1:8765/
+
+    **For others too**, only with tokens, and behind a proxy that speaks HTTPS:
+
+    `covbandit token create ops --scope admin`
+
+    `covbandit serve --host 0.0.0.0 --allow-host studies.example.org`
+
+    In Python: `cb.Client("http://127.0.0.1:8765").open("funds").ask()`.
     """
+    from rich.console import Console
+
+    from covbandit.cli.workers import compile_kernels
+    from covbandit.studies import Store
+    from covbandit.studies.summary import learners_in
+    from covbandit.studies.tokens import valid_tokens
+
     try:
-        from covbandit.service import server
-        from covbandit.service.app import create_app
-        from covbandit.service.gate import is_loopback
+        from covbandit.service.server import process
+        from covbandit.service.server.app import create_app
+        from covbandit.service.server.middleware import is_loopback
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "covbandit":
             raise
@@ -65,7 +76,7 @@ def run(
         raise InvalidInput(f"rate limit must be requests a second, 0 for none, got {rate_limit:g}")
     if body_limit < 1:
         raise InvalidInput(f"body limit must be at least one byte, got {body_limit}")
-    server.log_to_standard_error(log_level)
+    process.log_to_standard_error(log_level)
     with Store(store, create=True) as opened:
         here = is_loopback(host)
         valid, wanted = valid_tokens(opened)
@@ -76,10 +87,10 @@ def run(
                 "strangers out; create one first: "
                 f"covbandit token create LABEL --scope admin --store '{opened.url}'"
             )
-        listening = server.listen(host, port)
+        listening = process.listen(host, port)
         app = create_app(
             opened,
-            host_names=(*allow_host, *(() if host in _EVERYWHERE else (host,))),
+            host_names=(*(allow_host or ()), *(() if host in _EVERYWHERE else (host,))),
             require_tokens=require_tokens or not here,
             rate_limit=rate_limit,
             body_limit=body_limit,
@@ -87,10 +98,10 @@ def run(
         shown = _EVERYWHERE.get(host, f"[{host}]" if ":" in host and not host.startswith("[") else host)
         address = f"http://{shown}:{listening.getsockname()[1]}"
         needed = wanted or require_tokens or not here
-        names = ", ".join(allow_host) or "none (--allow-host NAME adds one)"
+        names = ", ".join(allow_host or ()) or "none (--allow-host NAME adds one)"
         others = f"all addresses of this machine; other names: {names}" if host in _EVERYWHERE else ""
-        compile_kernels(Console(stderr=True), learners=learners_in(opened))  # so that no first ask has to wait for it
-        server.run(app, listening, lambda: _announce(address, others, opened.url, needed, has_tokens))
+        compile_kernels(Console(stderr=True), learners=learners_in(opened))  # so that no first ask waits for it
+        process.run(app, listening, lambda: _announce(address, others, opened.url, needed, has_tokens))
         ended = app.state.service.close()  # also when requests were still running as the time to finish was over
     Console(stderr=True).print("stopped; every request that was answered is in the store", highlight=False)
     if not ended:
@@ -113,5 +124,5 @@ def _announce(address: str, others: str, store: str, needed: bool, has_tokens: b
         ("tokens", tokens),
         ("stop", "Ctrl-C; requests in flight finish"),
     )
-    # Flushed at once: whoever started this process waits for it.
+    # Flushed at once, since programs that start this process wait for it.
     print("covbandit serves", *(f"  {name:<10} {said}" for name, said in lines), sep="\n", flush=True)

@@ -224,7 +224,7 @@ class _Dependencies:
         return True
 
     def _is_followed(self, module: str | None) -> bool:
-        """Tell whether code of a module is looked into: the user's and, for kernels, ours."""
+        """Return True if code of a module is looked into: the user's and, for kernels, ours."""
         if module is None:
             return False
         if _is_ours(module):
@@ -261,7 +261,7 @@ def _looked_up(names: Sequence[str], there: Mapping[str, object], before: str) -
 
 
 def _is_library(module: str) -> bool:
-    """Tell whether a module is of the standard library, or of a package that was installed."""
+    """Return True if a module is of the standard library, or of a package that was installed."""
     found = _located(module)
     return module.partition(".")[0] in sys.stdlib_module_names if found is None else _is_installed(found[0])
 

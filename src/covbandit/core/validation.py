@@ -210,7 +210,7 @@ def as_symmetric(
 
 
 def is_positive_semidefinite(matrix: F64) -> bool:
-    """Tell whether a symmetric matrix has no eigenvalue below rounding of its trace."""
+    """Return True if a symmetric matrix has no eigenvalue below rounding of its trace."""
     slack = 1e-13 * float(np.trace(matrix))
     lifted = matrix.copy()
     lifted.flat[:: len(matrix) + 1] += slack + np.finfo(float).tiny
@@ -302,7 +302,7 @@ def _by_spelling(known: Sequence[str]) -> dict[str, str | None]:
 
 
 def same_names(names: Sequence[str], others: Sequence[str]) -> bool:
-    """Tell whether names are the same ones in the same order, in whichever spelling."""
+    """Return True if names are the same ones in the same order, in whichever spelling."""
     return [*map(in_one_spelling, names)] == [*map(in_one_spelling, others)]
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from covbandit.data.names import as_known, listed
-from covbandit.data.order import as_label
-from covbandit.data.sheet import Sheet, as_number
+from covbandit.data.periods import period_label
+from covbandit.data.selection import as_known, listed
+from covbandit.data.sheet import Sheet, cell_number
 from covbandit.errors import InvalidInput
 
 _PERIODS = frozenset(
@@ -99,9 +99,9 @@ def _only(sheet: Sheet, kept: Sequence[int]) -> Sheet:
 
 
 def _only_counts_rows(sheet: Sheet) -> bool:
-    """Tell whether the labels say less than a column of dates: there are none, or row numbers that a filter left."""
+    """Return True if the labels say less than a column of dates: there are none, or row numbers that a filter left."""
     return sheet.labels is None or (
-        sheet.labels_name is None and all(as_label(cell).isdecimal() for cell in sheet.labels)
+        sheet.labels_name is None and all(period_label(cell).isdecimal() for cell in sheet.labels)
     )
 
 
@@ -110,26 +110,26 @@ def _is_nameless(name: str) -> bool:
 
 
 def names_periods(name: str) -> bool:
-    """Tell whether a heading says that its column labels periods."""
+    """Return True if a heading says that its column labels periods."""
     return name.lower() in _PERIODS
 
 
 def _are_periods(cells: Sequence[object]) -> bool:
-    return bool(cells) and all(as_number(cell) is None and is_period(as_label(cell)) for cell in cells)
+    return bool(cells) and all(cell_number(cell) is None and is_period(period_label(cell)) for cell in cells)
 
 
 def is_period(label: str) -> bool:
-    """Tell whether a label looks like a date or another period of time."""
+    """Return True if a label looks like a date or another period of time."""
     return _DATE.fullmatch(label) is not None or _CALENDAR.search(label) is not None
 
 
 def may_be_period(label: str) -> bool:
-    """Tell whether a label may say when something was, although nobody can tell exactly when."""
+    """Return True if a label may say when something was, although nobody can tell exactly when."""
     return is_period(label) or _SHORT.fullmatch(label) is not None
 
 
 def _is_missing(cell: object) -> bool:
-    number = as_number(cell)
+    number = cell_number(cell)
     return number is not None and bool(np.isnan(number))
 
 
@@ -151,7 +151,7 @@ def _require_names(sheet: Sheet) -> None:
 
 def _require_header(sheet: Sheet, notes: list[str]) -> None:
     """Raise if the first line of a file seems to hold data, not headings; note it where that cannot be told."""
-    if any((number := as_number(name)) is None or np.isnan(number) for name in sheet.names):
+    if any((number := cell_number(name)) is None or np.isnan(number) for name in sheet.names):
         return
     dated = _DATE.fullmatch(sheet.labels_name or "") is not None
     # Symbols of funds may be whole numbers, such as 1305.

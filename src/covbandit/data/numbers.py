@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from covbandit.data.names import is_among
-from covbandit.data.sheet import Sheet, as_number
+from covbandit.data.selection import is_among
+from covbandit.data.sheet import Sheet, cell_number
 from covbandit.errors import InvalidInput
 
 Decimal = Literal[".", ","]
@@ -101,15 +101,15 @@ def _with_points(cell: object) -> float | None:
     if isinstance(cell, str):
         text = _BLANKS.sub("", cell.strip())
         if _GROUPED[","].fullmatch(text) or _BOTH["."].fullmatch(text):
-            return as_number(text.replace(",", ""))
-        return as_number(text)
-    return as_number(cell)
+            return cell_number(text.replace(",", ""))
+        return cell_number(text)
+    return cell_number(cell)
 
 
 def _with_commas(cell: object) -> float | None:
     if not isinstance(cell, str):
-        return as_number(cell)
+        return cell_number(cell)
     text = _BLANKS.sub("", cell.strip())
     if _GROUPED["."].fullmatch(text) or _BOTH[","].fullmatch(text):
         text = text.replace(".", "")
-    return None if "." in text else as_number(text.replace(",", "."))
+    return None if "." in text else cell_number(text.replace(",", "."))

@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 from covbandit.core import validation
 from covbandit.core.size_limits import as_n_options
 from covbandit.core.typing import F64
-from covbandit.data.dates import Dates, Periods
 from covbandit.data.headings import may_be_period, names_periods, option_names, set_labels_apart, without_blank_columns
-from covbandit.data.missing import Missing, keep_complete
-from covbandit.data.names import is_among, listed
 from covbandit.data.numbers import Decimal, numbers_in
-from covbandit.data.order import as_label, order_of, require_distinct, require_filled
+from covbandit.data.periods import Dates, Periods, order_of, period_label, require_distinct, require_filled
 from covbandit.data.plausible import require_plausible
 from covbandit.data.returns import Returns, as_unit
+from covbandit.data.selection import Missing, is_among, keep_complete, listed
 from covbandit.data.sheet import Sheet
 from covbandit.data.tabular import as_sheet
 from covbandit.errors import InvalidInput
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-Kind = Literal["returns", "prices"]
+TableKind = Literal["returns", "prices"]
 
 _LONGEST = 60  # letters of a label in messages
 
@@ -37,7 +35,7 @@ _LONGEST = 60  # letters of a label in messages
 def read_returns(
     source: str | PathLike[str] | pd.DataFrame | pl.DataFrame,
     *,
-    kind: Kind,
+    kind: TableKind,
     missing: Missing = "drop",
     unit: str = "fraction",
     options: Sequence[str] | None = None,
@@ -155,7 +153,7 @@ def read_returns(
 
 def _labels(sheet: Sheet) -> list[str]:
     """Return the labels of the rows, none if they have none."""
-    labels = [as_label(cell) for cell in sheet.labels or ()]
+    labels = [period_label(cell) for cell in sheet.labels or ()]
     require_filled(labels, lambda row: f"{sheet.source}, {sheet.place(row, sheet.labels_name)}")
     return labels
 
@@ -215,7 +213,7 @@ def _simple_returns(prices: F64) -> F64:
         return np.asarray(prices[1:] / prices[:-1] - 1)
 
 
-def _gap(sheet: Sheet, rows: NDArray[np.int64], row: int, name: str, kind: Kind) -> str:
+def _gap(sheet: Sheet, rows: NDArray[np.int64], row: int, name: str, kind: TableKind) -> str:
     cause = "the return is missing" if kind == "returns" else "the price here or one row earlier is missing"
     return f"{sheet.place(int(rows[row]), name)}: {cause}"
 

@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike
 from covbandit.core import validation
 from covbandit.core.tables import Table, as_number, data_frame
 from covbandit.core.typing import F64
-from covbandit.data.moments import mean_and_covariance
-from covbandit.data.names import as_known, is_among
-from covbandit.data.order import as_label, require_distinct, require_filled
+from covbandit.data.periods import period_label, require_distinct, require_filled
+from covbandit.data.selection import as_known, is_among
 from covbandit.errors import InvalidInput
 from covbandit.problems.problem import Problem
 
@@ -87,7 +86,8 @@ class Returns:
                 "cannot be had from less"
             )
         options = validation.as_options(_as_list(self.options, "options"), d) or ()
-        index = tuple(as_label(label) for label in _as_list(self.index, "index")) or tuple(str(k + 1) for k in range(n))
+        labels = _as_list(self.index, "index") or [str(k + 1) for k in range(n)]
+        index = tuple(period_label(label) for label in labels)
         if len(index) != n:
             raise InvalidInput(f"index must label {n} rows, got {len(index)} labels")
         require_filled(index, lambda k: f"index, row {k + 1}")
@@ -232,6 +232,17 @@ class Returns:
         digest = hashlib.sha256(repr((self.values.shape, self.options)).encode())
         digest.update(self.values.astype("<f8").tobytes())
         return digest.hexdigest()
+
+
+def mean_and_covariance(values: F64) -> tuple[F64, F64]:
+    """Return the mean and the covariance of rows, both dividing by n."""
+    # Seen from the first row, so that an option that never changes has no variance at all instead of rounding.
+    first = values[0].copy()
+    away = values - first
+    shift = away.mean(axis=0)
+    away -= shift
+    covariance = away.T @ away / len(values)
+    return first + shift, np.ascontiguousarray((covariance + covariance.T) / 2)
 
 
 def as_unit(value: object) -> Unit:

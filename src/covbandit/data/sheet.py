@@ -153,7 +153,7 @@ def _delimiter(source: str, content: bytes) -> tuple[str, int]:
 
 
 def _is_even(source: str, content: bytes, delimiter: str, n_fields: int) -> bool:
-    """Tell whether the first rows have as many cells as the header."""
+    """Return True if the first rows have as many cells as the header."""
     try:
         return all(len(record) == n_fields for _, record in islice(_records(source, content, delimiter), _LOOKED_AT))
     except InvalidInput:
@@ -208,7 +208,7 @@ def read_bytes(path: Path, most: int = MOST_TABLE_BYTES) -> bytes:
     return content
 
 
-def as_number(cell: object) -> float | None:
+def cell_number(cell: object) -> float | None:
     """Return a finite number, NaN for a cell that is missing, or None for one that is neither."""
     if cell is None:
         return float("nan")

@@ -10,7 +10,7 @@ from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.environments.base import Environment, generator
 from covbandit.errors import InvalidInput
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.kernels.random.sampling import correlate, covariance_factor
 from covbandit.problems.problem import Problem
 
@@ -41,7 +41,7 @@ class _NoiseSampler:
     def draw(self, n: int) -> F64:
         draws = self._noise._standard(n, len(self._factor), self._main, self._side)
         rewards = np.empty((n, self._mean.size))
-        ready(correlate)(draws, self._mean, self._factor, rewards)
+        compiled(correlate)(draws, self._mean, self._factor, rewards)
         return rewards
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from covbandit.kernels.jit.compilation import kernel, ready
+from covbandit.kernels.jit.compilation import compiled as ready
+from covbandit.kernels.jit.compilation import kernel
 
 __all__ = ["kernel", "ready"]
 

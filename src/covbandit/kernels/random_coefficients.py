@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from covbandit.core.typing import F64
 from covbandit.kernels.algebra.cholesky import cholesky, invert_cholesky
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 
 _ROOT_2 = 1.4142135623730951
 
@@ -193,4 +193,4 @@ def solve_random_coefficients(
     return 0
 
 
-call_solve_random_coefficients = separate(solve_random_coefficients)
+call_solve_random_coefficients = out_of_line(solve_random_coefficients)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
-from covbandit.kernels.jit.compilation import ready, uncompiled
+from covbandit.kernels.jit.compilation import compiled, uncompiled
 from covbandit.kernels.optimistic.node import BOUND_ROWS, BOUND_SLABS
 from covbandit.kernels.optimistic.proof import (
     BEST,
@@ -121,7 +121,7 @@ def search(theta: F64, A: F64, C: F64, least: float, start: F64) -> tuple[F64, f
     """Return the best weights found and their utility; zeros as `start` mean none."""
     d = theta.size
     weights = np.empty(d)
-    utility = ready(search_optimistic)(
+    utility = compiled(search_optimistic)(
         theta,
         A,
         C,
@@ -171,7 +171,7 @@ def _branch_and_bound(
     pool = _grow(None, 64, d, m, counters)
     while True:
         upto = min(limit, int(counters[VISITED]) + chunk)
-        code = ready(prove_optimistic)(
+        code = compiled(prove_optimistic)(
             theta, A, C, least, np.ones(d), tau, tolerance, upto, weights, numbers, counters, *pool, *work
         )
         slots = len(pool[0])
@@ -189,7 +189,7 @@ def _branch_and_bound(
 
 
 def _is_semidefinite(A: F64, slack: float) -> bool:
-    """Tell whether A + slack × its diagonal has no negative eigenvalue; an option that A is zero for stays so."""
+    """Return True if A + slack × its diagonal has no negative eigenvalue; an option that A is zero for stays so."""
     unit = np.sqrt(np.maximum(A.diagonal(), 0.0))
     pairs = np.outer(unit, unit)
     if (np.abs(A) > (1 + slack) * pairs).any():

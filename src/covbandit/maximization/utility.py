@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.kernels.jit.compilation import ready, uncompiled
+from covbandit.kernels.jit.compilation import compiled, uncompiled
 from covbandit.kernels.qp.semicontinuous import SEMICONTINUOUS_ROWS, maximize_semicontinuous
 from covbandit.kernels.qp.simplex import iteration_limit, maximize_on_simplex
 from covbandit.maximization import optimistic
-from covbandit.maximization.dense_start import exchange_many
 from covbandit.maximization.optimum import Optimum
 
 CERTIFICATE_TOLERANCE = 1e-12
@@ -141,13 +141,13 @@ def solve(
     iterations = 0
     for limit in limits:
         if limit > 0:
-            iterations = ready(maximize_on_simplex)(
+            iterations = compiled(maximize_on_simplex)(
                 theta, sigma, 2 * rho, np.ones(d) if caps is None else caps, start, weights, *work, limit
             )
             if iterations >= 0:
                 break
         if limit < limits[-1]:
-            weights = start = exchange_many(theta, sigma, 2 * rho, support if support.size else np.arange(d))
+            weights = start = _exchange_many(theta, sigma, 2 * rho, support if support.size else np.arange(d))
             if frank_wolfe_gap(theta, sigma, rho, caps, weights) <= 0.1 * tolerance:
                 break
             weights = np.empty(d)
@@ -169,7 +169,7 @@ def _solve_semicontinuous(
     # A constant added to all means is added to every utility: it must not loosen what may be forgone.
     centred = theta - theta[0]
     spread = max(float(np.abs(centred).max()), rho * float(sigma.diagonal().max()))
-    nodes = ready(maximize_semicontinuous)(
+    nodes = compiled(maximize_semicontinuous)(
         centred,
         sigma,
         2 * rho,
@@ -244,3 +244,51 @@ def nearest_positive_semidefinite(sigma: F64) -> F64:
     values, vectors = np.linalg.eigh(sigma)
     projected = (vectors * np.maximum(values, 0)) @ vectors.T
     return np.ascontiguousarray((projected + projected.T) / 2)
+
+
+# A good start for problems in which hundreds of options share the weight ----------------------------------------------
+
+
+def _exchange_many(theta: F64, sigma: F64, scale: float, support: NDArray[np.intp], passes: int = 12) -> F64:
+    """Find weights at or near the optimum of a large problem by exchanging many options at once.
+
+    Each pass solves the problem with the current support free (LAPACK), then drops every negative weight and takes in
+    every option whose gradient is too good. Usually a handful of passes settle; if not, the active set continues from
+    there.
+    """
+    centred = theta - theta.mean()
+    largest = float(sigma.diagonal().max())
+    weights = np.zeros(theta.size)
+    for _ in range(passes):
+        for ridge in (1e-14 * largest, 1e-6 * largest):  # the second if singular: it still points to a good support
+            block = sigma.copy() if support.size == theta.size else sigma[np.ix_(support, support)]
+            block.flat[:: support.size + 1] += ridge
+            factor, failed = dpotrf(block.T, lower=1, overwrite_a=1, clean=0)
+            if not failed:
+                break
+        sides = np.stack([centred[support] / scale, np.ones(support.size)]).T
+        solution = dpotrs(factor, sides, lower=1)[0]
+        along = solution[:, 1] / solution[:, 1].sum()
+        part = solution[:, 0] + (1 - solution[:, 0].sum()) * along
+        if part.min() >= 0:
+            # One step of refinement, since the ridge and rounding leave their trace.
+            residual = centred[support] / scale - sigma[support] @ _scatter(part, support, theta.size)
+            step = dpotrs(factor, residual - residual.mean(), lower=1)[0]
+            refined = part + step - step.sum() * along
+            if refined.min() >= 0:
+                part = refined / refined.sum()
+        weights = _scatter(part, support, theta.size)
+        gradient = centred - scale * (sigma @ weights)
+        level = float(gradient @ weights)
+        better = (gradient > level + 1e-13 * np.abs(gradient).max()) & (weights == 0)
+        if part.min() >= 0 and not better.any():
+            break
+        support = np.flatnonzero((weights > 0) | better)
+    weights = np.maximum(weights, 0)
+    return np.asarray(weights / weights.sum())
+
+
+def _scatter(part: F64, support: NDArray[np.intp], size: int) -> F64:
+    weights = np.zeros(size)
+    weights[support] = part
+    return weights

@@ -13,6 +13,7 @@ from math import sqrt
 import numpy as np
 
 from covbandit import problems
+from covbandit.core.spelling import likeliest
 from covbandit.data import Returns
 from covbandit.errors import InvalidInput
 from covbandit.learners import MCUCB, FixedWeights, Learner, LinearFI, MCEmpirical, PairUCB, ShrunkEmpirical
@@ -38,7 +39,6 @@ from covbandit.reproduction.panels import (
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.campaign import Task
 from covbandit.simulation.plan import as_plan
-from covbandit.specifications.mistakes import likeliest
 from covbandit.theory import FullInformationLowerBound, SemiBanditLowerBound
 
 Results = Mapping[str, SimulationResult]
@@ -133,7 +133,7 @@ FULL = Scale({"fi": 1_000_000, "sb": 100_000, "fb": 1_000_000}, other_share=1.0)
 
 
 @dataclass(frozen=True)
-class Sweep:
+class CorrelationSweep:
     """The synthetic instance at several correlations, in one setting and at one risk aversion (Remarks 1, 3 and 5)."""
 
     setting: Setting
@@ -328,13 +328,13 @@ class Experiments:
     """What one reproduction runs and reports on."""
 
     panels: list[Panel]
-    sweeps: list[Sweep]
+    sweeps: list[CorrelationSweep]
     hard: list[HardInstances]
     dimensions: list[Dimensions] = field(default_factory=list)
     no_risk: list[NoRisk] = field(default_factory=list)
 
     @property
-    def several(self) -> list[Sweep | Dimensions | HardInstances | NoRisk]:
+    def several(self) -> list[CorrelationSweep | Dimensions | HardInstances | NoRisk]:
         """Those that consist of several simulations, in the order in which they run."""
         return [*self.sweeps, *self.dimensions, *self.hard, *self.no_risk]
 
@@ -375,7 +375,7 @@ def experiments_named(names: Sequence[str] = (), returns: Returns | None = None)
     """
     everything = Experiments(
         all_panels((SYNTHETIC, ETF if returns is None else instance_of(returns))),
-        [Sweep(setting, rho) for rho in (0.1, 10.0) for setting in SETTINGS],
+        [CorrelationSweep(setting, rho) for rho in (0.1, 10.0) for setting in SETTINGS],
         [HardInstances("fi"), HardInstances("sb")],
         [Dimensions(rho) for rho in (0.1, 10.0)],
         [NoRisk()],
@@ -395,7 +395,11 @@ def experiments_named(names: Sequence[str] = (), returns: Returns | None = None)
 
 
 def _meant_by(name: str, everything: Experiments) -> set[str]:
-    with_rho: list[Panel | Sweep | Dimensions] = [*everything.panels, *everything.sweeps, *everything.dimensions]
+    with_rho: list[Panel | CorrelationSweep | Dimensions] = [
+        *everything.panels,
+        *everything.sweeps,
+        *everything.dimensions,
+    ]
     explicit = {f"{e.name}-rho{e.risk_aversion:g}": e.name for e in with_rho if "-rho" not in e.name}
     if name in everything.names or name in explicit:
         return {explicit.get(name, name)}

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covbandit.core.processes import out_of_reach_of_ctrl_c, pool_of
+from covbandit.core.typing import F64
+from covbandit.reproduction.claims.remarks import bound_at_correlations
+from covbandit.reproduction.claims.theorems import bound_of
 from covbandit.reproduction.experiments import (
     CORRELATIONS,
     DIMENSION_SETTINGS,
     DIMENSIONS,
     SWEPT,
+    CorrelationSweep,
     Dimensions,
-    Sweep,
 )
 from covbandit.reproduction.panels import Panel, role
-from covbandit.reproduction.remarks import bound_at_correlations
-from covbandit.reproduction.theorems import bound_of
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.plotting import COLOURS, GRID, MARKERS, MUTED, Style, plot_regret, save_figure
 from covbandit.simulation.statistics import half_width
@@ -103,17 +104,16 @@ def draw_panel(panel: Panel, result: SimulationResult, ax: Axes) -> None:
     _finish(ax)
 
 
-def draw_sweep(sweep: Sweep, results: Mapping[str, SimulationResult], ax: Axes) -> None:
+def draw_sweep(sweep: CorrelationSweep, results: Mapping[str, SimulationResult], ax: Axes) -> None:
     """Draw regret at the horizon against the correlation, with the theorem's bound scaled to it."""
     points = [results[sweep.point(x)] for x in CORRELATIONS]
     styles = styles_of(points[0])
     for name in SWEPT[sweep.setting]:
-        values = np.array([result.at(name) for result in points])
-        mean, width = values.mean(axis=1), half_width(values, axis=1)
+        mean, width = _mean_regret(points, name)
         ax.errorbar(
             CORRELATIONS,
             mean,
-            yerr=np.minimum(width, 0.95 * mean),
+            yerr=width,
             **(styles[name].keywords | {"marker": styles[name].marker or "o"}),
             capsize=2,
             label=name,
@@ -129,13 +129,8 @@ def draw_sweep(sweep: Sweep, results: Mapping[str, SimulationResult], ax: Axes) 
         linewidth=1.2,
         label="the bound, scaled to meet at 0",
     )
-    ax.set_yscale("log")
     ax.set_xlabel("correlation of any two options")
-    ax.set_ylabel(f"regret after {horizon:,} rounds")
-    ax.set_title(sweep.title)
-    ax.grid(True, which="major", color=GRID, linewidth=0.6)
-    ax.set_axisbelow(True)
-    _finish(ax)
+    _finish_sweep(ax, horizon, sweep.title)
 
 
 def draw_dimensions(dimensions: Dimensions, results: Mapping[str, SimulationResult], ax: Axes) -> None:
@@ -143,19 +138,29 @@ def draw_dimensions(dimensions: Dimensions, results: Mapping[str, SimulationResu
     for k, setting in enumerate(DIMENSION_SETTINGS):
         name = dimensions.learner(setting)
         points = [results[dimensions.point(setting, d)] for d in DIMENSIONS]
-        values = np.array([result.at(name) for result in points])
-        mean, width = values.mean(axis=1), half_width(values, axis=1)
+        mean, width = _mean_regret(points, name)
         horizon = points[0].horizon
         bound = np.array([float(bound_of(setting, dimensions.problem(setting, d)).at(horizon)) for d in DIMENSIONS])
         style: dict[str, Any] = {"color": COLOURS[k], "linewidth": 1.6}
-        ax.errorbar(DIMENSIONS, mean, np.minimum(width, 0.95 * mean), marker=MARKERS[k], capsize=2, label=name, **style)
+        ax.errorbar(DIMENSIONS, mean, width, marker=MARKERS[k], capsize=2, label=name, **style)
         label = f"bound of {name}, scaled to meet at {DIMENSIONS[0]}"
         ax.plot(DIMENSIONS, bound * mean[0] / bound[0], linestyle=":", label=label, **style)
-    ax.set_yscale("log")
     ax.set_xticks(DIMENSIONS)
     ax.set_xlabel("number of options d")
+    _finish_sweep(ax, horizon, dimensions.title)
+
+
+def _mean_regret(points: Sequence[SimulationResult], learner: str) -> tuple[F64, F64]:
+    """Return a learner's mean regret at each point of a sweep, and half widths that a logarithmic axis can show."""
+    values = np.array([result.at(learner) for result in points])
+    mean = values.mean(axis=1)
+    return mean, np.minimum(half_width(values, axis=1), 0.95 * mean)
+
+
+def _finish_sweep(ax: Axes, horizon: int, title: str) -> None:
+    ax.set_yscale("log")
     ax.set_ylabel(f"regret after {horizon:,} rounds")
-    ax.set_title(dimensions.title)
+    ax.set_title(title)
     ax.grid(True, which="major", color=GRID, linewidth=0.6)
     ax.set_axisbelow(True)
     _finish(ax)
@@ -196,7 +201,7 @@ def write_panel(panel: Panel, result: SimulationResult, folder: Path) -> str:
         return _save(figure, folder, panel.name)
 
 
-def write_sweep(sweep: Sweep, results: Mapping[str, SimulationResult], folder: Path) -> str:
+def write_sweep(sweep: CorrelationSweep, results: Mapping[str, SimulationResult], folder: Path) -> str:
     """Write a sweep's figure to files; return it as SVG for a page."""
     with figure_of(4.3, 4.1) as (figure, (ax,)):
         draw_sweep(sweep, results, ax)

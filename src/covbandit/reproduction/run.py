@@ -12,16 +12,8 @@ from covbandit.core.files import as_folder, replacing
 from covbandit.core.size_limits import MOST_ROUNDS, as_limited
 from covbandit.core.tables import Table
 from covbandit.errors import InvalidInput
-from covbandit.reproduction.claims import Claim
-from covbandit.reproduction.content import (
-    Report,
-    dimension_section,
-    horizons_in_words,
-    instance_section,
-    panel_section,
-    radius_tables,
-    sweep_section,
-)
+from covbandit.reproduction.claims.claim import Claim
+from covbandit.reproduction.claims.judge import judge
 from covbandit.reproduction.experiments import DIMENSIONS, GAPS, NORMAL, Experiments, Scale, experiments_named
 from covbandit.reproduction.figures import (
     Drawing,
@@ -31,8 +23,16 @@ from covbandit.reproduction.figures import (
     write_panel,
     write_sweep,
 )
-from covbandit.reproduction.layout import as_html, as_markdown
-from covbandit.reproduction.statements import judge
+from covbandit.reproduction.report import (
+    Report,
+    dimension_section,
+    horizons_in_words,
+    instance_section,
+    panel_section,
+    radius_tables,
+    sweep_section,
+)
+from covbandit.reproduction.report_formats import as_html, as_markdown
 from covbandit.simulation import SimulationResult
 from covbandit.simulation.campaign import Task, Watcher, run_tasks
 from covbandit.simulation.plan import versions

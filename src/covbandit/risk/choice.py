@@ -12,8 +12,8 @@ from covbandit.core import validation
 from covbandit.core.tables import as_number
 from covbandit.errors import InvalidInput
 from covbandit.problems.problem import Problem
-from covbandit.risk.ends import ROUNDING, crossing, find_ends, optimal_range
-from covbandit.risk.moments import Moments, read_moments
+from covbandit.risk.landmarks import ROUNDING, crossing, find_ends, optimal_range
+from covbandit.risk.option_moments import Moments, read_moments
 
 if TYPE_CHECKING:
     import pandas as pd

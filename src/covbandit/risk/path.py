@@ -13,10 +13,9 @@ from covbandit.core.tables import data_frame
 from covbandit.core.typing import F64
 from covbandit.maximization import solve
 from covbandit.problems.problem import Problem
-from covbandit.risk.ends import WITHIN, Ends, crossing, find_ends, practically_minimal_from
-from covbandit.risk.moments import Moments, read_moments
-from covbandit.risk.plotting import plot_path
-from covbandit.risk.printing import describe_landmarks, option_names, tabulate, three_digits
+from covbandit.risk.landmarks import WITHIN, Ends, crossing, find_ends, practically_minimal_from
+from covbandit.risk.option_moments import Moments, read_moments
+from covbandit.risk.presentation import describe_landmarks, option_names, plot_path, tabulate, three_digits
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,23 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
 
 from covbandit.core.typing import F64, I64
-from covbandit.kernels.jit.compilation import UNROLLED, kernel, ready, separate, without_notice
+from covbandit.kernels.jit.compilation import UNROLLED, compiled, kernel, out_of_line, without_notice
 from covbandit.learners.protocol.retired_options import call_confine_in_place
 from covbandit.learners.protocol.state import ABSORB, DECIDE, STATE_TYPE, LearnerState, State
+from covbandit.simulation.regret import TRUTH_TYPE, Truth, regret_of
 
 ALL = 0
 CHOSEN = 1
 TOTAL = 2
 FEEDBACK_CODES = {"all": ALL, "chosen": CHOSEN, "total": TOTAL}
 
+
+class Record(NamedTuple):
+    """What is kept of one learner's replication; the driver writes all of it but the checkpoints.
+
+    Attributes
+    ----------
+    checkpoints : array of int
+        Rounds after which to record, ascending.
+    regret : array of checkpoints
+        Cumulative regret at each of them.
+    weights : array of checkpoints × d
+        The weights played in each of them.
+    regret_so_far : array of 1
+        Cumulative regret, carried from call to call.
+    """
+
+    checkpoints: I64
+    regret: F64
+    weights: F64
+    regret_so_far: F64
+
+
 _VECTOR = types.Array(types.float64, 1, "C")
 _MATRIX = types.Array(types.float64, 2, "C")
 _INTEGERS = types.Array(types.int64, 1, "C")
+_RECORD_TYPE = types.NamedTuple((_INTEGERS, _VECTOR, _MATRIX, _VECTOR), Record)  # type: ignore[no-untyped-call]
 
 _SIGNATURE = types.int64(
     types.FunctionType(DECIDE),
@@ -28,32 +53,11 @@ _SIGNATURE = types.int64(
     STATE_TYPE,
     types.int64,
     _MATRIX,
-    _VECTOR,
-    _VECTOR,
-    _MATRIX,
-    _INTEGERS,
-    _VECTOR,
-    _MATRIX,
-    _VECTOR,
+    TRUTH_TYPE,
+    _RECORD_TYPE,
     _MATRIX,
     _INTEGERS,
 )
-
-
-@kernel()
-def _loss(w: F64, best: F64, reduced: F64, curvature: F64, away: F64, slope: F64, d: int) -> float:
-    """Return the regret of weights w."""
-    loss = 0.0
-    for i in range(d):
-        away[i] = w[i] - best[i]
-        slope[i] = -reduced[i]
-    for j in range(d):  # by rows, which the compiler vectorises; sums along a row it does not
-        step = away[j]
-        for i in range(j + 1):
-            slope[i] += step * curvature[j, i]
-    for i in range(d):
-        loss += slope[i] * away[i]
-    return loss
 
 
 @kernel(_SIGNATURE)
@@ -63,28 +67,19 @@ def play(
     state: State,
     feedback: int,
     rewards: F64,
-    best: F64,
-    reduced: F64,
-    curvature: F64,
-    checkpoints: I64,
-    regret: F64,
-    weights: F64,
-    paid: F64,
+    truth: Truth,
+    record: Record,
     work: F64,
     stop: I64,
 ) -> int:
     """Play one round per row of `rewards`; return how many were played before `stop` was raised.
 
     ============  ========================================================================
-    best          the optimum w*
-    reduced       gradient at w* less its multiplier, so the regret of w is
-                  ρ(w-w*)'Σ(w-w*) - reduced'(w-w*): no cancellation
-    curvature     ρΣ as a lower triangle, its off-diagonal entries doubled
-    checkpoints   rounds after which to record, ascending
-    regret        cumulative regret at each checkpoint, written
-    weights       weights played at each checkpoint, written
-    paid          one number: cumulative regret so far, carried from call to call
+    feedback      what the learner observes: ALL, CHOSEN or TOTAL
+    truth         what regret is measured against
+    record        regret and weights at checkpoints, written
     work          4 × d scratch
+    stop          one number, raised to 1 by another thread
     ============  ========================================================================
     """
     s = LearnerState(state)
@@ -93,7 +88,8 @@ def play(
     y = work[1]
     away = work[2]
     slope = work[3]
-    total = paid[0]
+    checkpoints = record.checkpoints
+    total = record.regret_so_far[0]
     t = s.told
     held = s.hold_rounds
     at = 0
@@ -102,7 +98,7 @@ def play(
     following = checkpoints[at] if at < checkpoints.size else -1
     for k in range(n):
         if stop[0] != 0:
-            paid[0] = total
+            record.regret_so_far[0] = total
             return k
         t += 1
         if t <= held:
@@ -111,9 +107,9 @@ def play(
         else:
             decide(state, t, w)
         if d == UNROLLED:
-            total += _loss(w, best, reduced, curvature, away, slope, UNROLLED)
+            total += regret_of(w, truth, away, slope, UNROLLED)
         else:
-            total += _loss(w, best, reduced, curvature, away, slope, d)
+            total += regret_of(w, truth, away, slope, d)
         if feedback == ALL:
             absorb(state, w, rewards[k])
         elif feedback == CHOSEN:
@@ -130,12 +126,12 @@ def play(
             s.last_weights[i] = w[i]
         s.told = t
         if t == following:
-            regret[at] = total
+            record.regret[at] = total
             for i in range(d):
-                weights[at, i] = w[i]
+                record.weights[at, i] = w[i]
             at += 1
             following = checkpoints[at] if at < checkpoints.size else -1
-    paid[0] = total
+    record.regret_so_far[0] = total
     return int(n)
 
 
@@ -149,7 +145,7 @@ def confined(decide: Decide) -> Decide:
     It stands between the driver and the user's kernel, so that ours do not pay for it: the same call in the driver's
     own loop made a whole step of MC-Empirical a third slower. It takes a moment to compile in each process.
     """
-    call_decide = separate(decide)
+    call_decide = out_of_line(decide)
 
     @kernel(DECIDE, on_demand=True)
     def decide_in_use(state: State, t: int, w: F64) -> None:
@@ -158,4 +154,4 @@ def confined(decide: Decide) -> Decide:
         call_confine_in_place(w, s.cap, s.start_weights)
 
     with without_notice():
-        return ready(decide_in_use)
+        return compiled(decide_in_use)

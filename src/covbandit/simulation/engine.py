@@ -11,10 +11,11 @@ from covbandit.core.validation import LARGEST
 from covbandit.environments import Environment
 from covbandit.environments.base import Sampler
 from covbandit.errors import InvalidInput
-from covbandit.kernels.jit.compilation import callback, ready
+from covbandit.kernels.jit.compilation import callback, compiled
 from covbandit.learners import Learner
-from covbandit.simulation.driver import FEEDBACK_CODES, confined, play
+from covbandit.simulation.driver import FEEDBACK_CODES, Record, confined, play
 from covbandit.simulation.plan import Plan
+from covbandit.simulation.regret import Truth
 
 # A call of the driver costs 0.05 ms, so many rounds at once; but not more rewards than stay in the processor's cache.
 _CHUNK_ROUNDS = 16_384
@@ -57,25 +58,17 @@ def run_replication(plan: Plan, index: int, stop: I64 | None = None, steps: I64 
     d = problem.n_options
     sampler = plan.environment.sampler(problem, plan.seed, index)
     size = (len(plan.learners), len(plan.checkpoints))
-    regret, weights, paid = np.zeros(size), np.zeros((*size, d)), np.zeros((size[0], 1))
+    regret, weights, regret_so_far = np.zeros(size), np.zeros((*size, d)), np.zeros((size[0], 1))
     players = [fresh_player(learner, plan.seed, index, k) for k, learner in enumerate(plan.learners.values())]
-    risk = problem.risk_aversion * problem.covariance
-    truth = (
-        problem.optimum().weights.copy(),
-        problem.reduced_gradient.copy(),
-        np.ascontiguousarray(np.tril(risk) + np.tril(risk, -1)),
-    )
+    truth = Truth.of(problem)
     chunk = max(1, min(_CHUNK_ROUNDS, _CHUNK_NUMBERS // d))
     done = 0
     while done < plan.horizon:
         rewards = _next_rewards(plan.environment, sampler, min(chunk, plan.horizon - done), d)
         for k, player in enumerate(players):
-            books = (plan.checkpoints, regret[k], weights[k], paid[k])
-            played = (
-                _play_compiled(player, rewards, truth, books, stop)
-                if player.compiled
-                else _play_python(player, rewards, truth, books, stop)
-            )
+            record = Record(plan.checkpoints, regret[k], weights[k], regret_so_far[k])
+            play_on = _play_compiled if player.compiled else _play_python
+            played = play_on(player, rewards, truth, record, stop)
             if played < len(rewards):
                 raise Stopped
             if steps is not None:
@@ -121,35 +114,29 @@ def fresh_player(learner: Learner, seed: int, replication: int, position: int) -
     return player
 
 
-def _play_compiled(
-    player: Learner, rewards: F64, truth: tuple[F64, F64, F64], books: tuple[I64, F64, F64, F64], stop: I64
-) -> int:
+def _play_compiled(player: Learner, rewards: F64, truth: Truth, record: Record, stop: I64) -> int:
     decide = player._kernel("_decide_kernel")
-    return ready(play)(
+    return compiled(play)(
         callback(confined(decide) if player._confined else decide),
         callback(player._kernel("_absorb_kernel")),
         player._state,
         FEEDBACK_CODES[player.feedback],
         rewards,
-        *truth,
-        *books,  # type: ignore[arg-type]
+        truth,
+        record,
         np.empty((4, rewards.shape[1])),
         stop,
     )
 
 
-def _play_python(
-    player: Learner, rewards: F64, truth: tuple[F64, F64, F64], books: tuple[I64, F64, F64, F64], stop: I64
-) -> int:
+def _play_python(player: Learner, rewards: F64, truth: Truth, record: Record, stop: I64) -> int:
     """Do what the driver does, for a learner in plain Python, through its public ask and tell."""
-    best, reduced, curvature = truth
-    checkpoints, regret, weights, paid = books
+    checkpoints = record.checkpoints
     for k, reward in enumerate(rewards):
         if stop[0]:
             return k
         w = player.ask()
-        away = w - best
-        paid[0] += away @ curvature @ away - reduced @ away
+        record.regret_so_far[0] += truth.regret(w)
         if player.feedback == "all":
             player.tell(w, reward)
         elif player.feedback == "chosen":
@@ -158,6 +145,6 @@ def _play_python(
             player.tell(w, total_reward(w, reward))
         at = np.searchsorted(checkpoints, player.rounds_told)
         if at < len(checkpoints) and checkpoints[at] == player.rounds_told:
-            regret[at] = paid[0]
-            weights[at] = w
+            record.regret[at] = record.regret_so_far[0]
+            record.weights[at] = w
     return len(rewards)

@@ -22,7 +22,7 @@ from covbandit.core.typing import I64
 from covbandit.environments import Bootstrap, Environment, Gaussian, Replay
 from covbandit.errors import InvalidInput
 from covbandit.learners import Learner
-from covbandit.learners.protocol.serialization import class_name, plain
+from covbandit.learners.protocol.serialization import class_name, to_plain
 from covbandit.problems.distribution import ProblemDistribution, checked_draw
 from covbandit.problems.problem import Problem
 
@@ -39,6 +39,7 @@ _DETERMINE_NUMBERS = (
     "reproduction/known_covariance.py",
     "simulation/driver.py",
     "simulation/engine.py",
+    "simulation/regret.py",
     "theory/hard_instances.py",
 )
 
@@ -65,18 +66,18 @@ class Plan:
         return {
             "problem": self._problem_in_words(),
             "learners": {
-                name: {"class": class_name(type(learner)), "config": plain(learner.config())}
+                name: {"class": class_name(type(learner)), "config": to_plain(learner.config())}
                 | foreign_source(type(learner))
                 for name, learner in self.learners.items()
             },
-            "environment": plain(self.environment.to_dict()) | foreign_source(type(self.environment)),
+            "environment": to_plain(self.environment.to_dict()) | foreign_source(type(self.environment)),
             "horizon": self.horizon,
             "seed": self.seed,
             "checkpoints": self.checkpoints.tolist(),
         }
 
     def _problem_in_words(self) -> dict[str, Any]:
-        described: dict[str, Any] = plain(self.problem.to_dict())
+        described: dict[str, Any] = to_plain(self.problem.to_dict())
         return described if isinstance(self.problem, Problem) else described | foreign_source(type(self.problem))
 
     def fingerprint(self) -> str:

@@ -1,4 +1,4 @@
-"""Figures of regret: log-log, with confidence bands, readable in black and white."""
+"""Figures of regret and of realised rewards, readable in black and white."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from covbandit.simulation.replay_result import ReplayResult
     from covbandit.simulation.result import SimulationResult
 
 # Okabe and Ito's colours, told apart by colour-blind readers; dashes and markers tell them apart without colour.
@@ -36,6 +37,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 MUTED = "#737373"
 GRID = "#d9d9d9"
 
+_DENSE = 500  # rounds of a replay above which lines are drawn thinner
 _HIGHEST_BOUND = 1000.0  # times the largest regret: a bound beyond it leaves the frame, or regret would be a flat line
 
 SAVE_SETTINGS = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}
@@ -93,7 +95,7 @@ def new_axes() -> Axes:
 
 
 def plot_regret(result: SimulationResult, ax: Axes | None = None, styles: Mapping[str, Style] | None = None) -> Axes:
-    """Draw mean regret and its 95 % band for each learner."""
+    """Draw mean regret and its 95 % band for each learner, on log-log axes."""
     ax = new_axes() if ax is None else ax
     rounds = result.checkpoints
     styles = default_styles(result) if styles is None else styles
@@ -147,6 +149,32 @@ def plot_bounds(result: SimulationResult, ax: Axes) -> None:
             high = max(high, min(1.5 * float(values[-1]), _HIGHEST_BOUND * float(result.regret.max())))
     ax.set_ylim(low, high)
     ax.legend(frameon=False, fontsize="small")
+
+
+def plot_rewards(result: ReplayResult, ax: Axes | None = None) -> Axes:
+    """Draw the sum of rewards of each learner, the mean over seeds, and of the best constant weights in hindsight.
+
+    Both axes are linear: a sum of rewards may be negative.
+    """
+    from covbandit.simulation.period_axis import label_rounds  # here, since it imports Matplotlib
+
+    ax = new_axes() if ax is None else ax
+    rounds = result.checkpoints
+    every = max(1, len(rounds) // 12)
+    for k, (name, line) in enumerate(default_styles(result).items()):
+        earned = result.rewards[k].mean(axis=0).cumsum()
+        style = line.keywords | ({"linewidth": 1.0} if len(rounds) > _DENSE else {})
+        ax.plot(rounds, earned, **style, markevery=(k * every // 6, every), label=legend_label(name))
+    best = (result.returns.values[: len(rounds)] @ result.best_constant.weights).cumsum()
+    ax.plot(rounds, best, color="0.6", linewidth=1.0, label="best constant weights, in hindsight", zorder=1)
+    ax.axhline(0.0, color="0.7", linewidth=0.6, zorder=1)
+    label_rounds(ax, result.returns.index[: len(rounds)])
+    ax.margins(x=0.02)
+    ax.set_ylabel(f"sum of realised rewards ({result.returns.unit})")
+    ax.grid(True, which="major", color=GRID, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.legend(frameon=False, fontsize="small")
+    return ax
 
 
 def save_figure(figure: Figure, paths: Sequence[Path]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from covbandit.core.tables import Table
 from covbandit.core.typing import F64
 from covbandit.data import Returns
-from covbandit.data.moments import mean_and_covariance
+from covbandit.data.returns import mean_and_covariance
 from covbandit.errors import Unsupported
 from covbandit.maximization import Optimum
 from covbandit.problems.problem import Problem
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 
 
 HINDSIGHT = "best constant, in hindsight"
-
-
-def result_class(specification: dict[str, Any]) -> type[SimulationResult]:
-    """Return the class of results that a specification leads to."""
-    return ReplayResult if "replayed" in specification["environment"] else SimulationResult
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +125,7 @@ class ReplayResult(SimulationResult):
         """Draw the sum of realised rewards; return the axes. The paper's bounds are not about it, so none are drawn."""
         if bounds:
             raise Unsupported("the paper's bounds are on regret to a known truth, which a replay has not; bounds=False")
-        from covbandit.simulation.replay_plotting import plot_rewards
+        from covbandit.simulation.plotting import plot_rewards
 
         return plot_rewards(self, ax)
 

@@ -252,10 +252,15 @@ class SimulationResult:
             raise StateFileError(f"{path} is truncated or not a simulation result: {cause}") from None
 
 
+def result_class(specification: dict[str, Any]) -> type[SimulationResult]:
+    """Return the class of the results of a specification: a replay has one of its own."""
+    from covbandit.simulation.replay_result import ReplayResult  # which derives from the class above
+
+    return ReplayResult if "replayed" in specification["environment"] else SimulationResult
+
+
 def _loaded(stored: Archive, path: str) -> SimulationResult:
     """Return a result, of whose arrays nothing is read before their shapes are known to be right."""
-    from covbandit.simulation.replay_result import result_class
-
     if "header" not in stored:
         raise StateFileError(f"{path} is not a simulation result: it lacks a header")
     header = json.loads(stored.text("header"))

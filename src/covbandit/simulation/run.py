@@ -21,8 +21,7 @@ from covbandit.problems.problem import Problem
 from covbandit.simulation.engine import Replication
 from covbandit.simulation.journal import Journal
 from covbandit.simulation.plan import Plan, as_plan, as_replications, versions
-from covbandit.simulation.replay_result import result_class
-from covbandit.simulation.result import SimulationResult
+from covbandit.simulation.result import SimulationResult, result_class
 from covbandit.simulation.workers import run_replications
 
 _PROGRESS_AFTER = 1.0  # seconds; shorter runs show no bar

@@ -54,9 +54,7 @@ def paired_ratio(numerator: F64, denominator: F64) -> Interval:
     if top <= 0 or bottom <= 0:
         ratio = top / bottom if bottom != 0 else float("nan" if top == 0 else "inf")
         return Interval(ratio, float("nan"), float("nan"))
-    width = float(half_width(numerator / top - denominator / bottom))
-    ratio = top / bottom
-    return Interval(ratio, ratio * float(np.exp(-width)), ratio * float(np.exp(width)))
+    return ratio_of_products([numerator], [denominator])
 
 
 def log_slope(late: F64, early: F64, decades: float) -> Interval:

@@ -16,10 +16,11 @@ import numpy as np
 
 from covbandit.core import validation
 from covbandit.errors import InvalidInput, MissingExtra, Unreachable
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.simulation.driver import play
 from covbandit.simulation.engine import Replication, Stopped, run_replication
 from covbandit.simulation.plan import Plan, difference, versions
+from covbandit.simulation.regret import regret_of_weights
 
 T = TypeVar("T")
 Batch = tuple[list[Replication], float, dict[str, str]]
@@ -197,9 +198,11 @@ def _compile(plan: Plan) -> None:
     """Compile before threads start, which would only wait for each other, and before the clock does."""
     for learner in plan.learners.values():
         if learner.compiled:
-            ready(play)
-            ready(learner._kernel("_decide_kernel"))
-            ready(learner._kernel("_absorb_kernel"))
+            compiled(play)
+            compiled(learner._kernel("_decide_kernel"))
+            compiled(learner._kernel("_absorb_kernel"))
+        else:
+            compiled(regret_of_weights)
 
 
 def _slots(pool: Executor) -> int:

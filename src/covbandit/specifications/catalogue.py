@@ -13,7 +13,7 @@ from covbandit import environments
 from covbandit.environments import Environment
 from covbandit.errors import InvalidInput
 from covbandit.problems import presets as ready_made
-from covbandit.specifications.mistakes import did_you_mean
+from covbandit.specifications.diagnostics import did_you_mean
 
 
 def presets() -> dict[str, Callable[..., Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path as File
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field
 from covbandit.core import validation
 from covbandit.core.size_limits import MOST_LEVELS, MOST_SPECIFICATION_BYTES, in_bytes
 from covbandit.errors import InvalidInput
-from covbandit.specifications.choices import STRICT, SWEEP, validate
-from covbandit.specifications.locator import Path, lines_of
-from covbandit.specifications.mistakes import Mistakes, raise_mistakes
+from covbandit.specifications.diagnostics import Mistakes, raise_mistakes
+from covbandit.specifications.sweep_tables import STRICT, SWEEP, validate
+from covbandit.specifications.toml_positions import KeyPath, lines_of
 
 Count = Annotated[int, Field(ge=1)]
 
@@ -58,12 +58,12 @@ class Document:
     """A file whose outline is right."""
 
     name: str
-    folder: File
+    folder: Path
     outline: Outline
     mistakes: Mistakes
 
 
-def read(path: str | File) -> tuple[str, str, File]:
+def read(path: str | Path) -> tuple[str, str, Path]:
     """Return the text of a file, what to call it, and its folder."""
     file = validation.as_path(path, "path")
     try:
@@ -84,7 +84,7 @@ def read(path: str | File) -> tuple[str, str, File]:
         raise InvalidInput(f"cannot read the specification {path}: {cause}{hint}") from None
 
 
-def parse(text: str, source: str, folder: File, changes: dict[str, int | None]) -> Document:
+def parse(text: str, source: str, folder: Path, changes: dict[str, int | None]) -> Document:
     """Return a document, with some of its numbers changed; raise with all mistakes of the outline."""
     content, lines = _content(text, source)
     for key, value in changes.items():
@@ -94,15 +94,15 @@ def parse(text: str, source: str, folder: File, changes: dict[str, int | None]) 
         _follow_the_horizon(content)
     mistakes = Mistakes(source, content, lines)
     # After a header, what is meant for the file as a whole belongs to that header's table: a common slip in TOML.
-    misplaced: dict[str, Path] = {
+    misplaced: dict[str, KeyPath] = {
         key: (name, key) for name, table in content.items() if isinstance(table, dict) for key in _HINTS if key in table
     }
     validate(Outline, content, (), "a specification", list(Outline.model_fields), mistakes, _HINTS, misplaced)
     mistakes.raise_if_any()
-    return Document(File(source).stem, folder, Outline.model_validate(content), mistakes)
+    return Document(Path(source).stem, folder, Outline.model_validate(content), mistakes)
 
 
-def _content(text: object, source: str) -> tuple[dict[str, Any], dict[Path, int]]:
+def _content(text: object, source: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
     """Return what a text holds, and on which line each thing stands."""
     if not isinstance(text, str):
         raise InvalidInput(f"a specification must be text (str) in TOML, got {type(text).__name__}; load reads a file")
@@ -124,7 +124,7 @@ def _content(text: object, source: str) -> tuple[dict[str, Any], dict[Path, int]
 
 
 def _is_deep(content: object) -> bool:
-    """Tell whether tables and lists are within each other more than `MOST_LEVELS` times."""
+    """Return True if tables and lists are nested more than `MOST_LEVELS` deep."""
     level = [content]
     for _ in range(MOST_LEVELS + 1):
         level = [

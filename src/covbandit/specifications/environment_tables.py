@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from covbandit.environments import Environment, Gaussian
-from covbandit.specifications.building import Kind, Maker
 from covbandit.specifications.catalogue import environment_classes
-from covbandit.specifications.choices import Choice, choices_of
-from covbandit.specifications.locator import Path
-from covbandit.specifications.mistakes import Mistakes, as_toml
-from covbandit.specifications.problem_tables import Setting
+from covbandit.specifications.diagnostics import Mistakes, as_toml
+from covbandit.specifications.factories import Maker, Registry
+from covbandit.specifications.problem_tables import ProblemSetup
 from covbandit.specifications.signatures import parameters_of
+from covbandit.specifications.sweep_tables import Choice, choices_of
+from covbandit.specifications.toml_positions import KeyPath
 
-_PATH: Path = ("environment",)
+_PATH: KeyPath = ("environment",)
 
 
 @dataclass(frozen=True)
-class World:
+class PendingEnvironment:
     """An environment still to be built: a history comes with the problem."""
 
     maker: Maker
@@ -27,16 +27,17 @@ class World:
     swept: dict[str, Any]
 
 
-def environments_of(table: dict[str, Any], mistakes: Mistakes) -> list[World]:
+def environments_of(table: dict[str, Any], mistakes: Mistakes) -> list[PendingEnvironment]:
     """Return the environments that a table describes, still to be built."""
     if not table:
-        return [World(Maker(Gaussian, parameters_of(Gaussian), Environment, _PATH), Choice({}, {}, {}), {})]
+        gaussian = Maker(Gaussian, parameters_of(Gaussian), Environment, _PATH)
+        return [PendingEnvironment(gaussian, Choice({}, {}, {}), {})]
     if "class" not in table:
         mistakes.add(
             (*_PATH, "class"), f"is missing; an environment needs it: {', '.join(map(as_toml, environment_classes()))}"
         )
         return []
-    kind = Kind(
+    registry = Registry(
         key="class",
         what="environment",
         known=environment_classes(),
@@ -44,28 +45,28 @@ def environments_of(table: dict[str, Any], mistakes: Mistakes) -> list[World]:
         fits=_is_environment,
         own="derives from covbandit.environments.Environment and defines sampler",
     )
-    found: list[World] = []
-    for maker, several, rest in kind.named(table, _PATH, mistakes):
+    found: list[PendingEnvironment] = []
+    for maker, several, rest in registry.named(table, _PATH, mistakes):
         parameters = {key: each for key, each in maker.parameters.items() if key != "returns"}
         choices = choices_of(rest, _PATH, parameters, f"environment {as_toml(maker.name)}", mistakes)
         told = {"environment": maker.name} if several else {}
-        found += [World(maker, choice, {**told, **choice.swept}) for choice in choices]
+        found += [PendingEnvironment(maker, choice, {**told, **choice.swept}) for choice in choices]
     return found
 
 
-def environment_for(world: World, setting: Setting, mistakes: Mistakes) -> Environment | None:
+def environment_for(pending: PendingEnvironment, setup: ProblemSetup, mistakes: Mistakes) -> Environment | None:
     """Return an environment for one problem."""
     filled = {}
-    if "returns" in world.maker.parameters:
-        if setting.history is None:
+    if "returns" in pending.maker.parameters:
+        if setup.history is None:
             mistakes.add(
-                world.maker.where,
+                pending.maker.where,
                 "needs a history, which this problem has not; give the problem as file, etf_file or packaged, or as "
                 'preset = "etf"',
             )
             return None
-        filled = {"returns": setting.history}
-    made: Environment | None = world.maker.built(world.choice, filled, mistakes)
+        filled = {"returns": setup.history}
+    made: Environment | None = pending.maker.built(pending.choice, filled, mistakes)
     return made
 
 

@@ -6,18 +6,18 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path as File
+from pathlib import Path
 from typing import Any
 
 from covbandit import data
 from covbandit.problems.distribution import ProblemDistribution
 from covbandit.problems.problem import Problem
-from covbandit.specifications.building import Kind, Maker
 from covbandit.specifications.catalogue import presets
-from covbandit.specifications.choices import REFUSALS, SWEEP, Choice, blame, choices_of, in_words, optional
-from covbandit.specifications.locator import Path
-from covbandit.specifications.mistakes import Mistakes, as_toml
+from covbandit.specifications.diagnostics import Mistakes, as_toml
+from covbandit.specifications.factories import Maker, Registry
 from covbandit.specifications.signatures import parameters_of
+from covbandit.specifications.sweep_tables import REFUSALS, SWEEP, Choice, blame, choices_of, in_words, optional
+from covbandit.specifications.toml_positions import KeyPath
 
 _INLINE = "mean"
 _READERS: dict[str, Callable[..., data.Returns]] = {
@@ -25,11 +25,11 @@ _READERS: dict[str, Callable[..., data.Returns]] = {
     "etf_file": data.read_etf_file,
     "packaged": data.read_packaged,
 }
-_PATH: Path = ("problem",)
+_PATH: KeyPath = ("problem",)
 
 
 @dataclass(frozen=True)
-class Setting:
+class ProblemSetup:
     """A problem with the history it comes from, if any, and what tells it apart from the others.
 
     `refusals` are the errors by which a distribution of problems may refuse to draw one.
@@ -41,7 +41,7 @@ class Setting:
     refusals: tuple[type[Exception], ...] = REFUSALS
 
 
-def problems_of(table: dict[str, Any], horizon: int | None, folder: File, mistakes: Mistakes) -> list[Setting]:
+def problems_of(table: dict[str, Any], horizon: int | None, folder: Path, mistakes: Mistakes) -> list[ProblemSetup]:
     """Return the problems that a table describes."""
     explicit = table.get(SWEEP)
     swept = set(explicit) - {"preset"} if isinstance(explicit, dict) else set()
@@ -63,19 +63,19 @@ def problems_of(table: dict[str, Any], horizon: int | None, folder: File, mistak
     return list(_fitted(table, given[0], folder, mistakes))
 
 
-def _inline(table: dict[str, Any], mistakes: Mistakes) -> Iterator[Setting]:
+def _inline(table: dict[str, Any], mistakes: Mistakes) -> Iterator[ProblemSetup]:
     maker = Maker(Problem, parameters_of(Problem), Problem, _PATH)
     for choice in choices_of(table, _PATH, maker.parameters, "a problem", mistakes):
         problem = maker.built(choice, {}, mistakes)
         if problem is not None:
-            yield Setting(problem, None, choice.swept)
+            yield ProblemSetup(problem, None, choice.swept)
 
 
 # Presets -------------------------------------------------------------------------------------------------------------
 
 
-def _presets(table: dict[str, Any], horizon: int | None, mistakes: Mistakes) -> Iterator[Setting]:
-    kind = Kind(
+def _presets(table: dict[str, Any], horizon: int | None, mistakes: Mistakes) -> Iterator[ProblemSetup]:
+    registry = Registry(
         key="preset",
         what="preset",
         known=presets(),
@@ -83,18 +83,18 @@ def _presets(table: dict[str, Any], horizon: int | None, mistakes: Mistakes) -> 
         fits=callable,
         own="is a function that returns a covbandit.Problem",
     )
-    for maker, swept, rest in kind.named(table, _PATH, mistakes):
+    for maker, swept, rest in registry.named(table, _PATH, mistakes):
         filled = {"horizon": horizon} if "horizon" in maker.parameters and horizon is not None else {}
         history = data.etf_returns() if maker.name == "etf" else None
         parameters = optional(maker.parameters, filled)
         for choice in choices_of(rest, _PATH, parameters, f"preset {as_toml(maker.name)}", mistakes):
             problem = maker.built(choice, filled, mistakes)
             if problem is not None and _is_for(problem, horizon, choice, mistakes):
-                yield Setting(problem, history, {**swept, **choice.swept}, maker.refusals)
+                yield ProblemSetup(problem, history, {**swept, **choice.swept}, maker.refusals)
 
 
 def _is_for(problem: Problem | ProblemDistribution, horizon: int | None, choice: Choice, mistakes: Mistakes) -> bool:
-    """Tell whether a problem is made for the rounds that are played; note it if it is made for another number."""
+    """Return True if a problem is made for the rounds that are played; note a mistake if it is made for others."""
     rounds = getattr(problem, "horizon", horizon)  # part of the hard instances only
     if horizon is None or rounds == horizon:
         return True
@@ -109,7 +109,7 @@ def _is_for(problem: Problem | ProblemDistribution, horizon: int | None, choice:
 # Problems fitted to a history ----------------------------------------------------------------------------------------
 
 
-def _fitted(table: dict[str, Any], key: str, folder: File, mistakes: Mistakes) -> Iterator[Setting]:
+def _fitted(table: dict[str, Any], key: str, folder: Path, mistakes: Mistakes) -> Iterator[ProblemSetup]:
     read = _READERS[key]
     # Its first parameter is the file; the others keep their names.
     first, *others = parameters_of(read).values()
@@ -125,16 +125,16 @@ def _fitted(table: dict[str, Any], key: str, folder: File, mistakes: Mistakes) -
         if (history := known[mark]) is not None:
             problem = Maker(history.problem, fitting, Problem, _PATH).built(shape, {}, mistakes)
             if problem is not None:
-                yield Setting(problem, history, choice.swept)
+                yield ProblemSetup(problem, history, choice.swept)
 
 
 def _read(
-    read: Callable[..., data.Returns], key: str, choice: Choice, folder: File, mistakes: Mistakes
+    read: Callable[..., data.Returns], key: str, choice: Choice, folder: Path, mistakes: Mistakes
 ) -> data.Returns | None:
     name = choice.values[key]
     if key != "packaged":
         name = folder / name
-        if not os.path.isfile(name):  # File.is_file raises on names that are too long
+        if not os.path.isfile(name):  # Path.is_file raises on names that are too long
             mistakes.add(choice.paths[key], f"no such file in {folder.resolve()}, the folder of the specification")
             return None
 

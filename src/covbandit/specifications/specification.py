@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from pathlib import Path as File
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,12 @@ from covbandit.problems.distribution import ProblemDistribution, checked_draw
 from covbandit.problems.problem import Problem
 from covbandit.simulation.campaign import Task, Watcher, run_tasks
 from covbandit.simulation.plan import Plan, as_plan, as_replications, default_checkpoints
-from covbandit.specifications.choices import TOP, as_label, first_named, in_words
 from covbandit.specifications.document import Document, parse, read
-from covbandit.specifications.environment_tables import World, environment_for, environments_of
-from covbandit.specifications.learner_tables import Entry, learner_for, learners_of
-from covbandit.specifications.problem_tables import Setting, problems_of
+from covbandit.specifications.environment_tables import PendingEnvironment, environment_for, environments_of
+from covbandit.specifications.learner_tables import PendingLearner, learner_for, learners_of
+from covbandit.specifications.problem_tables import ProblemSetup, problems_of
 from covbandit.specifications.sweep import Sweep
+from covbandit.specifications.sweep_tables import TOP, first_named, in_words, label_of, value_label
 
 _MOST_SIMULATIONS = 1_000
 
@@ -53,7 +54,7 @@ class Simulation:
     @property
     def label(self) -> str:
         """What tells it apart, in words."""
-        return ", ".join(f"{key}={as_label(value)}" for key, value in self.swept.items())
+        return label_of(self.swept)
 
     @property
     def problem(self) -> Problem | ProblemDistribution:
@@ -103,7 +104,7 @@ class Specification:
         ]
         return Table(["simulation", "options", "learners", "rounds", "replications"], rows)
 
-    def run(self, folder: str | File, workers: int | Executor | None = None, watcher: Watcher | None = None) -> Sweep:
+    def run(self, folder: str | Path, workers: int | Executor | None = None, watcher: Watcher | None = None) -> Sweep:
         """Run all simulations, or find their results in the folder, and return them together.
 
         Parameters
@@ -120,7 +121,7 @@ class Specification:
         Interrupted
             On Ctrl-C. All finished replications are kept; the same call continues.
         """
-        results = run_tasks(self.tasks(), File(folder), workers, watcher)
+        results = run_tasks(self.tasks(), Path(folder), workers, watcher)
         return Sweep(
             title=self.title or self.name,
             swept=tuple(each.swept for each in self.simulations),
@@ -130,8 +131,20 @@ class Specification:
         )
 
 
+def example() -> str:
+    """Return the text of a specification that runs as it is and explains itself.
+
+    Examples
+    --------
+    >>> import covbandit as cb
+    >>> cb.specifications.loads(cb.specifications.example(), "example.toml")
+    Specification('example': 3 simulation(s) of 6 learner(s))
+    """
+    return files("covbandit.specifications").joinpath("example.toml").read_text(encoding="utf-8")
+
+
 def load(
-    path: str | File, *, horizon: int | None = None, replications: int | None = None, seed: int | None = None
+    path: str | Path, *, horizon: int | None = None, replications: int | None = None, seed: int | None = None
 ) -> Specification:
     """Read a specification, and check all of it.
 
@@ -154,7 +167,7 @@ def load(
 def loads(
     text: str,
     source: str = "specification",
-    folder: str | File = ".",
+    folder: str | Path = ".",
     *,
     horizon: int | None = None,
     replications: int | None = None,
@@ -198,19 +211,19 @@ def loads(
 
 def _specification(document: Document) -> Specification:
     outline, mistakes = document.outline, document.mistakes
-    settings = problems_of(outline.problem, outline.horizon, document.folder, mistakes)
+    setups = problems_of(outline.problem, outline.horizon, document.folder, mistakes)
     environments = environments_of(outline.environment, mistakes)
-    entries = learners_of(outline.learners, mistakes)
-    if (count := len(settings) * len(environments)) > _MOST_SIMULATIONS:
+    learners = learners_of(outline.learners, mistakes)
+    if (count := len(setups) * len(environments)) > _MOST_SIMULATIONS:
         mistakes.add(
             (), f"the lists combine to {count:,} simulations; {_MOST_SIMULATIONS:,} are the most: shorten them"
         )
-        settings = []
+        setups = []
     plans: list[tuple[dict[str, Any], Plan]] = []
-    for setting in settings:
+    for setup in setups:
         for environment in environments:
-            swept = _together(setting.swept, environment.swept)
-            plan = _plan(document, setting, environment, entries, swept)
+            swept = _together(setup.swept, environment.swept)
+            plan = _plan(document, setup, environment, learners, swept)
             if plan is not None:
                 plans.append((swept, plan))
     if len({isinstance(plan.environment, Replay) for _, plan in plans}) > 1:
@@ -227,9 +240,9 @@ def _specification(document: Document) -> Specification:
         document.name,
         outline.title,
         simulations,
-        {entry.name: entry.swept for entry in entries},
+        {learner.name: learner.swept for learner in learners},
         tuple(sorted(set(outline.checkpoints or ()))),
-        tuple(dict.fromkeys(note for each in settings if each.history is not None for note in each.history.notes)),
+        tuple(dict.fromkeys(note for each in setups if each.history is not None for note in each.history.notes)),
     )
 
 
@@ -239,29 +252,33 @@ def _together(problem: dict[str, Any], environment: dict[str, Any]) -> dict[str,
 
 
 def _plan(
-    document: Document, setting: Setting, environment: World, entries: list[Entry], swept: dict[str, Any]
+    document: Document,
+    setup: ProblemSetup,
+    environment: PendingEnvironment,
+    learners: list[PendingLearner],
+    swept: dict[str, Any],
 ) -> Plan | None:
     outline, mistakes = document.outline, document.mistakes
-    at = ", ".join(f"{key}={as_label(value)}" for key, value in swept.items())
-    world = environment_for(environment, setting, mistakes)
-    problem = setting.problem
+    at = label_of(swept)
+    world = environment_for(environment, setup, mistakes)
+    problem = setup.problem
     try:
         first = problem if isinstance(problem, Problem) else checked_draw(problem, outline.seed, 0)
-    except setting.refusals as error:
+    except setup.refusals as error:
         mistakes.add(("problem",), in_words(error))
         return None
     able: dict[str, Learner] = {}
-    for entry in list(entries):
-        learner = learner_for(entry, first, at, mistakes)
+    for pending in list(learners):
+        learner = learner_for(pending, first, at, mistakes)
         if learner is None:
-            entries.remove(entry)  # in the next problem its mistake would be the same
+            learners.remove(pending)  # in the next problem its mistake would be the same
         else:
-            able[entry.name] = learner
+            able[pending.name] = learner
     if world is None or not able:
         return None
     try:
         plan = as_plan(problem, able, outline.horizon, outline.seed, world, outline.checkpoints)
-    except (*setting.refusals, *environment.maker.refusals) as error:
+    except (*setup.refusals, *environment.maker.refusals) as error:
         mistakes.add((first_named(str(error), TOP) or "environment",), in_words(error))
         return None
     if outline.checkpoints is None:
@@ -273,7 +290,7 @@ def _file_names(swept: Iterable[dict[str, Any]], only: str) -> list[str]:
     """Return names for files, which stay the same when values are added to a list."""
     names: list[str] = []
     for values in swept:
-        parts = [f"{key}-{as_label(value)}" for key, value in values.items()] or [only]
+        parts = [f"{key}-{value_label(value)}" for key, value in values.items()] or [only]
         name = "_".join(re.sub(r"[^A-Za-z0-9.-]+", "-", part).strip(".") for part in parts)[:100]
         names.append(name if name not in names else f"{name}_{names.count(name) + len(names)}")
     return names

@@ -11,7 +11,7 @@ from covbandit.core.files import replacing
 from covbandit.core.tables import Table, data_frame
 from covbandit.errors import MissingExtra
 from covbandit.simulation.result import SimulationResult
-from covbandit.specifications.choices import as_label
+from covbandit.specifications.sweep_tables import label_of, value_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,7 @@ class Sweep:
     @property
     def labels(self) -> list[str]:
         """What tells each simulation apart, in words."""
-        return [", ".join(f"{key}={as_label(value)}" for key, value in swept.items()) for swept in self.swept]
+        return [label_of(swept) for swept in self.swept]
 
     def summary(self, checkpoint: int | None = None) -> Table:
         """Return a row per simulation and learner, after some round (by default the last)."""
@@ -137,5 +137,5 @@ def _columns(settings: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     for key in dict.fromkeys(key for values in settings for key in values):
         cells = [values.get(key) for values in settings]
         numbers = all(isinstance(cell, int | float | None) for cell in cells)
-        columns[key] = cells if numbers else [None if cell is None else as_label(cell) for cell in cells]
+        columns[key] = cells if numbers else [None if cell is None else value_label(cell) for cell in cells]
     return columns

@@ -19,7 +19,7 @@ from covbandit.core import validation
 from covbandit.core.validation import in_one_spelling, same_names
 from covbandit.errors import InvalidInput, NotFound, StateFileError, Unsupported
 from covbandit.learners import Learner, learner_classes
-from covbandit.learners.protocol.serialization import class_name, known_classes, lively, plain
+from covbandit.learners.protocol.serialization import class_name, from_plain, known_classes, to_plain
 from covbandit.learners.protocol.setup_warnings import said_before
 
 LONGEST_NAME = 200
@@ -57,7 +57,7 @@ class Configuration:
                 "fresh one, and tell its history by tell_outside"
             )
         arguments = {key: value for key, value in found.config().items() if key not in ("options", "n_options")}
-        made = cls(class_name(type(found)), plain(arguments), names)
+        made = cls(class_name(type(found)), to_plain(arguments), names)
         made.build()  # what cannot be built again must not be stored
         return made
 
@@ -89,13 +89,14 @@ class Configuration:
             }
         )
 
-    def build(self) -> Learner:
-        """Return a fresh learner with all options in use.
+    @property
+    def learner_class(self) -> type[Learner]:
+        """The learner's class; what it says of every learner, such as ``feedback``, needs no learner to be built.
 
         Raises
         ------
         StateFileError
-            If its class is not known here.
+            If it is not known here.
         """
         known = known_classes()
         if self.learner not in known:
@@ -104,9 +105,20 @@ class Configuration:
                 f"the study's learner is of class {self.learner!r}, which is not known here; "
                 f"import {module} before opening the study"
             )
-        arguments = lively(self.arguments)
+        return known[self.learner]
+
+    def build(self) -> Learner:
+        """Return a fresh learner with all options in use.
+
+        Raises
+        ------
+        StateFileError
+            If its class is not known here.
+        """
+        made = self.learner_class
+        arguments = from_plain(self.arguments)
         with said_before():
-            return known[self.learner](**arguments, n_options=len(self.options), options=self.options)
+            return made(**arguments, n_options=len(self.options), options=self.options)
 
     # Options ---------------------------------------------------------------------------------------------------------
 
@@ -147,8 +159,8 @@ class Configuration:
         if alike:
             raise InvalidInput(f"there is an option {name!r} already")
         size = len(self.options)
-        arguments = {key: _extended(key, value, size) for key, value in lively(self.arguments).items()}
-        return replace(self, arguments=plain(arguments), options=(*self.options, name))
+        arguments = {key: _extended(key, value, size) for key, value in from_plain(self.arguments).items()}
+        return replace(self, arguments=to_plain(arguments), options=(*self.options, name))
 
     def known(self, option: object) -> str:
         """Return the option that a user names, as this study spells it."""

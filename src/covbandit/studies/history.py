@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.studies.configuration import Configuration
-from covbandit.studies.log import Told, tell
 from covbandit.studies.outcomes import realised
 from covbandit.studies.records import as_iso, moment
-from covbandit.studies.stopping import until_stopped
+from covbandit.studies.replay import tell
+from covbandit.studies.repository import Told
+from covbandit.studies.store import until_stopped
 
 MOST_IMAGINED = 5_000
 """Rounds from outside that are played again at most, to see what the study would have earned."""
@@ -240,7 +241,7 @@ def _evenly(places: NDArray[np.intp], points: int) -> NDArray[np.intp]:
 
 
 def _sums(rewards: F64, counted: NDArray[np.intp]) -> tuple[tuple[float, ...], tuple[float | None, ...]]:
-    """Return sums and standard deviations of the first so many rewards, for each of the numbers given."""
+    """Return sums and standard deviations of the first n rewards, for each n given."""
     if not rewards.size:
         return (0.0,) * counted.size, (None,) * counted.size
     total = np.cumsum(rewards)

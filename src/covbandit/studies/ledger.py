@@ -1,231 +1,107 @@
-"""The books of one study: each ask, tell and change is one transaction that moves log and statistics together.
+"""The ledger of one study: each ask, tell, correction and change is one transaction.
 
-The learner stays in memory between calls. It is used again as long as the store says that nobody else has moved its
-statistics; else it is read anew. So a call costs the same whether ten rounds were told or a million.
-
-The store says so by an id: random, written with each state, and never the same twice. Counters alone would not do: they
-come to the same value again when the store was restored from a copy and went on from there.
-
-Nothing is compiled within a transaction that writes: other studies of the store would wait for it.
+It moves the log and the learner's statistics together, all of it or nothing.
 """
 
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from dataclasses import replace
 
 import numpy as np
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection
 
-from covbandit.errors import Conflict, InvalidInput, NotFound, StateFileError, StoreUnavailable
-from covbandit.kernels.jit.compilation import CompilationNeeded, nothing_compiles, ready
-from covbandit.learners import Learner
+from covbandit.errors import Conflict, InvalidInput, NotFound
 from covbandit.studies.configuration import Configuration
-from covbandit.studies.log import padded, replay, tell
-from covbandit.studies.outcomes import Listed, as_played, as_told, per_unit
-from covbandit.studies.reading import IS_OPEN, WITH_TELL
-from covbandit.studies.records import NEVER, Change, Round, moment
-from covbandit.studies.rows import FreshRow, as_change, as_round, change_row, found_played, outside_round
-from covbandit.studies.schema import changes, rounds, states, studies, tells
-from covbandit.studies.state import new_id, pack, unpack, versions
-from covbandit.studies.store import Store
-from covbandit.studies.troubles import damaged, of_another_moment
-from covbandit.studies.writes import Writes
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-Entry = tuple[int, Any, Any]
-"""A round's number, its outcome, and the weights really played or None."""
-
-OWN_LEASE = object()
-"""Stands for a lease that is not given: the study's own holds."""
-
-_STUDY = select(studies).where(studies.c.id == bindparam("study"))
-_STUDY_LOCKED = _STUDY.with_for_update()
-_STATE = select(states.c.state, states.c.versions, states.c.state_id).where(states.c.study_id == bindparam("study"))
-_ROUND = WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.number == bindparam("number"))
-_BY_KEY = WITH_TELL.where(rounds.c.study_id == bindparam("study"), rounds.c.key == bindparam("key"))
-_OPEN_OF_CLIENT = (
-    WITH_TELL.where(
-        rounds.c.study_id == bindparam("study"),
-        IS_OPEN,
-        rounds.c.client == bindparam("client"),
-        rounds.c.key.is_(None),
-        rounds.c.expires_at > bindparam("now"),
-    )
-    .order_by(rounds.c.number.desc())
-    .limit(1)
+from covbandit.studies.database_errors import damaged
+from covbandit.studies.outcomes import Listed, Observation, as_played, as_told, padded
+from covbandit.studies.records import Change, Round, moment
+from covbandit.studies.replay import tell
+from covbandit.studies.repository import (
+    add_change,
+    earliest_expiry,
+    ended_leases,
+    find_open_round,
+    find_payload,
+    find_round,
+    find_round_by_key,
+    mark_expired,
 )
-_EXPIRE = (
-    update(rounds)
-    .where(rounds.c.study_id == bindparam("study"), rounds.c.number == bindparam("round_number"))
-    .values(status="expired", revision=bindparam("its_revision"))
-)
-_TELL = select(tells.c.played, tells.c.outcome).where(
-    tells.c.study_id == bindparam("study"), tells.c.number == bindparam("number")
-)
+from covbandit.studies.rows import NEVER, ChangeRow, Payload, RoundRow, TellRow
+from covbandit.studies.transactions import StudyTransactions, Transaction, compiled_before
+
+Entry = tuple[object, object, object]
+"""A round's number, its outcome, and the weights really played or None, as a user gave them."""
 
 
-@dataclass
-class _Books:
-    """A study's row while a transaction changes it."""
-
-    row: Row[Any]
-    now: float
-    values: dict[str, Any] = field(default_factory=dict)
-    learner: Learner | None = None  # once its statistics have moved
-    writes: Writes = field(default_factory=Writes)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.values[name] if name in self.values else getattr(self.row, name)
-
-    def add(self, name: str, by: int = 1) -> int:
-        """Raise a counter; return its new value."""
-        self.values[name] = self[name] + by
-        return int(self.values[name])
+class OwnLease:
+    """Stands for a lease that is not given: the study's own holds."""
 
 
-class StudyGone(NotFound):
-    """A study that was opened is no longer in the store; there may be another one of its name."""
+OWN_LEASE = OwnLease()
 
 
-def compiled_before(write: Callable[Concatenate[Ledger, P], T]) -> Callable[Concatenate[Ledger, P], T]:
-    """Make what the learner needs ready before a transaction; should it need more, undo that one and begin again."""
-
-    @wraps(write)
-    def call(ledger: Ledger, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        ledger.compile()
-        while True:
-            try:
-                return write(ledger, *args, **kwargs)
-            except CompilationNeeded as needed:
-                ready(needed.kernel)
-
-    return call
-
-
-class Ledger:
-    """The books of one study in a store.
-
-    Parameters
-    ----------
-    store : Store
-        Where it lives.
-    row : Row
-        Its row of the table ``studies``.
-    """
-
-    def __init__(self, store: Store, row: Row[Any]) -> None:
-        self.store = store
-        self.study = int(row.id)
-        self.name = str(row.name)
-        self.kind = str(row.outcome)
-        self._created_at = row.created_at
-        self._lock = threading.RLock()
-        self._text: str | None = None
-        self._configuration: Configuration
-        self._learner: Learner
-        self._compiled: Learner | None = None  # the learner whose kernels are ready
-        # Id and revision of the state that the learner has, None if that is not known. The revision is for processes of
-        # an older version that were not stopped for an upgrade: they raise it, but write no ids.
-        self._state_in_memory: tuple[str, int] | None = None
-        self._versions: list[dict[str, str]] = []
-        self._unsaved = False  # whether the statistics in memory were rebuilt, and the store's cannot be read
-        self._configure(row.configuration)
-
-    # Reading ---------------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def reading(self) -> Iterator[tuple[Connection, Row[Any]]]:
-        """Open a transaction that reads, with the study's row as it is now."""
-        with self.store.read() as connection:
-            yield connection, self._row(connection)
-
-    @contextmanager
-    def changing(self) -> Iterator[tuple[Connection, Row[Any]]]:
-        """Open a transaction that writes, with the study's row as it is and stays until the end."""
-        with self.store.write() as connection, nothing_compiles():
-            yield connection, self._row(connection, lock=True)
-
-    @contextmanager
-    def learner_now(self) -> Iterator[tuple[Learner, Configuration]]:
-        """Give the learner, up to date; it must not be changed."""
-        self.compile()
-        with self._lock, self.reading() as (connection, row):
-            self._configure(row.configuration)
-            yield self._synchronised(connection, row), self._configuration
-
-    @property
-    def state_in_memory(self) -> tuple[str, int] | None:
-        """Return the id and the revision of the state that the learner has, None if that is not known."""
-        return self._state_in_memory
+class Ledger(StudyTransactions):
+    """The ledger of one study in a store."""
 
     def find(self, round_id: object) -> Round:
         """Return one round."""
         with self.reading() as (connection, row):
-            return self._round(self._found(connection, round_id), Configuration.from_text(row.configuration))
-
-    def compile(self) -> None:
-        """Compile, or load, the kernels by which the learner is asked and told."""
-        learner = self._learner
-        if self._compiled is not learner:
-            for kernel in learner._kernels():
-                ready(kernel)
-            self._compiled = learner
+            found = self._found(connection, round_id)
+            return Round.of(found, self.name, self.kind, Configuration.from_text(row.configuration).options)
 
     # Ask -------------------------------------------------------------------------------------------------------------
 
     @compiled_before
-    def ask(self, client: str | None, key: str | None, lease: float | object | None = OWN_LEASE) -> Round:
+    def ask(self, client: str | None, key: str | None, lease: float | OwnLease | None = OWN_LEASE) -> Round:
         """Return the client's open round or the key's round, or a new one."""
-        with self._writing() as (connection, books):
-            found = self._asked_before(connection, client, key, books.now)
+        with self._writing() as transaction:
+            found = self._asked_before(transaction, client, key)
             if found is not None:
                 if client is not None and found.client is None:  # its first client: from now on it is nobody else's
-                    found = self._taken_over(books, found, client)
-                    self._keep(connection, books)
-                return self._round(found, self._configuration)
-            self._end_leases(connection, books)
-            learner = self._synchronised(connection, books.row)
+                    found = self._taken_over(transaction, found, client)
+                    self._keep(transaction)
+                return self._record(found)
+            self._end_leases(transaction)
+            learner = self._synchronised(transaction.connection, transaction.row)
             if self._unsaved:  # rebuilt from the log: once is enough
-                books.learner = learner
-            outstanding = int(books["n_open"])
+                transaction.learner = learner
+            study, now = transaction.study, transaction.now
+            outstanding = int(study.n_open)
             weights = learner.ask(outstanding).tolist()
             options, retired = self._configuration.options, set(self._configuration.retired)
-            seconds: Any = books["lease"] if lease is OWN_LEASE else lease
-            values = {
-                "study_id": self.study,
-                "number": books.add("n_rounds"),
-                "source": "asked",
-                "status": "open",
-                "client": client,
-                "key": key,
-                "asked_at": books.now,
-                "expires_at": NEVER if seconds is None else min(books.now + seconds, NEVER),
-                "outstanding": outstanding,
-                "weights": json.dumps(
-                    [None if name in retired else w for name, w in zip(options, weights, strict=True)]
-                ),
-                "revision": books.add("revision"),
-                "amendments": 0,
-                "late": 0,
-            }
-            books.add("n_open")
-            books.values["next_expiry"] = min(books["next_expiry"], values["expires_at"])
-            books.writes.add(rounds, values)
-            self._keep(connection, books)
-            return self._round(FreshRow(values), self._configuration)
+            seconds = transaction.row.lease if isinstance(lease, OwnLease) else lease
+            study.n_rounds += 1
+            study.revision += 1
+            study.n_open += 1
+            asked = RoundRow(
+                study_id=self.study,
+                number=study.n_rounds,
+                source="asked",
+                status="open",
+                client=client,
+                key=key,
+                asked_at=now,
+                expires_at=NEVER if seconds is None else min(now + seconds, NEVER),
+                outstanding=outstanding,
+                weights=json.dumps([None if name in retired else w for name, w in zip(options, weights, strict=True)]),
+                revision=study.revision,
+                first_tell=None,
+                last_tell=None,
+                amendments=0,
+                late=0,
+            )
+            study.next_expiry = min(study.next_expiry, asked.expires_at)
+            transaction.batch.add_round(asked)
+            self._keep(transaction)
+            return self._record(asked)
 
-    def _asked_before(self, connection: Connection, client: str | None, key: str | None, now: float) -> Any:
+    def _asked_before(self, transaction: Transaction, client: str | None, key: str | None) -> RoundRow | None:
+        """Return the round that this client or key has already, None if a new one is to be opened."""
         if key is not None:
-            found = connection.execute(_BY_KEY, {"study": self.study, "key": key}).one_or_none()
+            found = find_round_by_key(transaction.connection, self.study, key)
             if found is not None and found.source != "asked":
                 raise Conflict(f"key {key!r} belongs to round {found.number}, told from outside; take another key")
             if found is not None and client is not None and found.client is not None and found.client != client:
@@ -235,143 +111,165 @@ class Ledger:
                 )
             return found
         if client is not None:
-            return connection.execute(
-                _OPEN_OF_CLIENT, {"study": self.study, "client": client, "now": now}
-            ).one_or_none()
+            return find_open_round(transaction.connection, self.study, client, transaction.now)
         return None
 
-    def _taken_over(self, books: _Books, found: Any, client: str) -> FreshRow:
-        taken = {"client": client, "revision": books.add("revision")}
-        books.writes.change(rounds, {"study_id": self.study, "number": found.number}, taken)
-        return FreshRow({**found._mapping, **taken})
+    def _taken_over(self, transaction: Transaction, found: RoundRow, client: str) -> RoundRow:
+        """Write down who is the client of a round that had none."""
+        transaction.study.revision += 1
+        taken = replace(found, client=client, revision=transaction.study.revision)
+        transaction.batch.change_round(taken, "client", "revision")
+        return taken
 
-    def _end_leases(self, connection: Connection, books: _Books) -> None:
+    def _end_leases(self, transaction: Transaction) -> None:
         """Mark the open rounds whose lease has ended: they are no longer outstanding."""
-        if books.now < books["next_expiry"]:
+        connection, study, now = transaction.connection, transaction.study, transaction.now
+        if now < study.next_expiry:
             return
-        still = (rounds.c.study_id == self.study, IS_OPEN)
-        ended = connection.execute(select(rounds.c.number).where(*still, rounds.c.expires_at <= books.now)).scalars()
-        # Each has a revision of its own: whoever reads changes in pieces goes on after the last revision seen.
-        marked = [{"round_number": number, "its_revision": books.add("revision")} for number in sorted(ended)]
-        if marked:
-            connection.execute(_EXPIRE, [{"study": self.study, **each} for each in marked])
-        books.add("n_open", -len(marked))
-        earliest = connection.execute(select(func.min(rounds.c.expires_at)).where(*still)).scalar()
-        books.values["next_expiry"] = NEVER if earliest is None else earliest
+        # Each has a revision of its own: a client that reads changes in pieces goes on after the last one it has seen.
+        revisions = {}
+        for number in ended_leases(connection, self.study, now):
+            study.revision += 1
+            revisions[number] = study.revision
+        if revisions:
+            mark_expired(connection, self.study, revisions)
+        study.n_open -= len(revisions)
+        study.next_expiry = earliest_expiry(connection, self.study)
 
     # Tell ------------------------------------------------------------------------------------------------------------
 
     @compiled_before
     def tell(self, entries: Sequence[Entry]) -> list[Round]:
         """Take in the outcomes of rounds, all of them or none; one told before in the same words changes nothing."""
-        answers: list[Any] = []
-        with self._writing() as (connection, books):
+        answers: list[tuple[RoundRow, Observation | None]] = []
+        with self._writing() as transaction:
+            study = transaction.study
             for round_id, outcome, weights in entries:
-                books.writes.send(connection)  # the same round may be told twice
-                found = self._found(connection, round_id)
+                transaction.batch.send(transaction.connection)  # the same round may be told twice
+                found = self._found(transaction.connection, round_id)
                 with _named(found.number, len(entries) > 1):
-                    played, told = self._payload(found, outcome, weights)
+                    told = self._told(found, outcome, weights)
                 if found.first_tell is not None:
-                    self._require_same(connection, found, played, told)
-                    answers.append(found)
+                    self._require_same(transaction.connection, found, told)
+                    answers.append((found, None))
                     continue
-                tell_row = self._absorb(connection, books, "told", found.number, played, told)
-                books.add("n_open", -(found.status == "open"))
-                told_now = {
-                    "status": "told",
-                    "first_tell": books["n_tells"],
-                    "last_tell": books["n_tells"],
-                    "revision": books["revision"],
-                    "late": int(found.status == "expired" or books.now >= found.expires_at),
-                }
-                books.writes.change(rounds, {"study_id": self.study, "number": found.number}, told_now)
-                answers.append(FreshRow({**found._mapping, **told_now, **tell_row}))
-            self._keep(connection, books)
-            return [self._round(each, self._configuration) for each in answers]
+                self._absorb(transaction, "told", found.number, told)
+                study.n_open -= found.status == "open"
+                answer = replace(
+                    found,
+                    status="told",
+                    first_tell=study.n_tells,
+                    last_tell=study.n_tells,
+                    revision=study.revision,
+                    late=int(found.status == "expired" or transaction.now >= found.expires_at),
+                    told_at=transaction.now,
+                )
+                transaction.batch.change_round(answer, "status", "first_tell", "last_tell", "revision", "late")
+                answers.append((answer, told))
+            self._keep(transaction)
+            return [self._record(row, told) for row, told in answers]
 
     @compiled_before
     def tell_outside(self, weights: object, outcome: object, key: str | None) -> Round:
-        """Take in a round that was not asked for."""
-        with self._writing() as (connection, books):
+        """Take in a round that the study did not propose."""
+        with self._writing() as transaction:
             if key is not None:
-                found = connection.execute(_BY_KEY, {"study": self.study, "key": key}).one_or_none()
+                found = find_round_by_key(transaction.connection, self.study, key)
                 if found is not None:
                     if found.source != "outside":
                         raise Conflict(f"key {key!r} belongs to round {found.number}, which was asked for; tell that")
-                    self._require_same(connection, found, *self._payload(found, outcome, weights))
-                    return self._round(found, self._configuration)
-            options = self._configuration.options
+                    self._require_same(transaction.connection, found, self._told(found, outcome, weights))
+                    return self._record(found)
+            study, options = transaction.study, self._configuration.options
             played = as_played(weights, options)
-            needed = self._needed([0.0] * len(options))
+            needed = self._seen_whatever_their_weight([0.0] * len(options))
             told = as_told(outcome, self._learner.feedback, self.kind, played, options, needed, may_be_unknown=True)
-            number = books.add("n_rounds")
-            tell_row = self._absorb(connection, books, "outside", number, played, told)
-            row = outside_round(self.study, number, books["n_tells"], key, books.now, played, books["revision"])
-            books.writes.add(rounds, row)
-            self._keep(connection, books)
-            return self._round(FreshRow({**row, **tell_row}), self._configuration)
+            study.n_rounds += 1
+            number = study.n_rounds
+            self._absorb(transaction, "outside", number, told)
+            row = RoundRow.from_outside(self.study, number, study.n_tells, key, transaction.now, played, study.revision)
+            transaction.batch.add_round(row)
+            self._keep(transaction)
+            return self._record(row, told)
 
     @compiled_before
     def amend(self, round_id: object, outcome: object, weights: object) -> Round:
         """Append a correction, and let the statistics follow as if it had been told so at once."""
-        with self._writing() as (connection, books):
-            found = self._found(connection, round_id)
+        with self._writing() as transaction:
+            study = transaction.study
+            found = self._found(transaction.connection, round_id)
             if found.first_tell is None:
                 raise Conflict(f"round {found.number} of {self.name!r} has not been told yet; tell it")
-            played, told = self._payload(found, outcome, weights, correcting=True)
-            if self._same(found, played, told):
-                return self._round(found, self._configuration)
+            told = self._told(found, outcome, weights, correcting=True)
+            if _same(self._told_before(found), told):
+                return self._record(found)
             # A refused value is told on its own, rather than somewhere in the log.
-            tell(self._configuration.build(), np.array(played), per_unit(told, self.kind, played))
-            tell_row = self._append(books, "amended", found.number, played, told)
-            amended = {
-                "last_tell": books["n_tells"],
-                "amendments": found.amendments + 1,
-                "revision": books["revision"],
-            }
-            books.writes.change(rounds, {"study_id": self.study, "number": found.number}, amended)
-            books.writes.send(connection)  # for whoever reads the log
-            books.add("n_amended", int(found.amendments == 0))
-            books.learner = self._rebuilt(connection)
-            self._keep(connection, books)
-            return self._round(FreshRow({**found._mapping, **amended, **tell_row}), self._configuration)
+            tell(self._configuration.build(), np.array(told.played), told.rewards)
+            self._append(transaction, "amended", found.number, told)
+            amended = replace(
+                found,
+                last_tell=study.n_tells,
+                amendments=found.amendments + 1,
+                revision=study.revision,
+                told_at=transaction.now,
+            )
+            transaction.batch.change_round(amended, "last_tell", "amendments", "revision")
+            transaction.batch.send(transaction.connection)  # so that the replay below reads it
+            study.n_amended += int(found.amendments == 0)
+            transaction.learner = self._rebuilt(transaction.connection)
+            self._keep(transaction)
+            return self._record(amended, told)
 
-    def _payload(
-        self, found: Any, outcome: object, weights: object, correcting: bool = False
-    ) -> tuple[list[float], Listed | float]:
-        """Return the weights played and the outcome of a round as they are kept.
+    # What a user tells of a round: three questions. A repeated tell is checked against the options of its own round,
+    # not today's, so that it fits if it fitted at first.
 
-        What is told again fits if it fitted at first, whatever was changed since.
-        """
-        configuration = self._configuration
-        options = configuration.options
-        size, then = len(options), json.loads(found.weights)
-        asked = padded(then, size, None)
+    def _told(self, found: RoundRow, outcome: object, weights: object, correcting: bool = False) -> Observation:
+        """Return what was told: the weights played and what came of them, for all options of today."""
+        options = self._configuration.options
+        size = len(options)
+        asked, n_then = self._asked_then(found)
         if weights is not None:
-            played = as_played(_stretched(weights, len(then), size, 0.0), options)
+            played = as_played(_stretched(weights, n_then, size, 0.0), options)
         elif correcting:
-            played = [w or 0.0 for w in padded(found_played(found), size, 0.0)]
+            played = [w or 0.0 for w in padded(self._told_before(found).read()[0], size, 0.0)]
         else:
             played = [w or 0.0 for w in asked]
-        needed = self._needed(asked)
-        before = None if found.outcome is None else json.loads(found.outcome)
-        if isinstance(before, list):  # what was unknown may stay so; whether a repetition is one is seen later
-            known = [value is not None for value in padded(before, size, None)]
-            needed = [must and correcting and had for must, had in zip(needed, known, strict=True)]
-        outcome = _stretched(outcome, len(then), size, None)
-        told = as_told(
-            outcome,
+        return as_told(
+            _stretched(outcome, n_then, size, None),
             self._learner.feedback,
             self.kind,
             played,
             options,
-            needed,
+            self._needed(found, asked, correcting),
             may_be_unknown=found.source == "outside",
         )
-        return played, told
 
-    def _needed(self, asked: Sequence[float | None]) -> list[bool]:
-        """Return which options must have an outcome under full information: those in use, then and now.
+    def _asked_then(self, found: RoundRow) -> tuple[Listed, int]:
+        """Return what was asked then: the weights for all options of today, and how many options there were.
+
+        Options that were not in use then have None.
+        """
+        then: Listed = json.loads(found.weights)
+        return padded(then, len(self._configuration.options), None), len(then)
+
+    def _needed(self, found: RoundRow, asked: Listed, correcting: bool) -> list[bool]:
+        """Return what is needed: which options must have an outcome under full information, whatever their weight.
+
+        If the round was told before, a repetition needs nothing, since it is compared with what was told; a correction
+        needs what was known.
+        """
+        needed = self._seen_whatever_their_weight(asked)
+        told = found.told
+        before = None if told is None else told.read()[1]
+        if not isinstance(before, list):
+            return needed
+        if not correcting:
+            return [False] * len(asked)
+        known = padded(before, len(asked), None)
+        return [must and value is not None for must, value in zip(needed, known, strict=True)]
+
+    def _seen_whatever_their_weight(self, asked: Listed) -> list[bool]:
+        """Return which options full information shows although they have no weight: those in use, then and now.
 
         Told in amounts, an option without weight has none that could be divided; it is not seen in that round.
         """
@@ -381,40 +279,32 @@ class Ledger:
             for w, name in zip(asked, self._configuration.options, strict=True)
         ]
 
-    def _absorb(
-        self, connection: Connection, books: _Books, kind: str, number: int, played: list[float], told: Listed | float
-    ) -> dict[str, Any]:
-        """Let the learner learn from a round, and write it into the log; return what was written of the outcome."""
-        if books.learner is None:
-            books.learner = self._synchronised(connection, books.row)
+    def _absorb(self, transaction: Transaction, kind: str, number: int, told: Observation) -> None:
+        """Let the learner learn from a round, and write it into the log."""
+        if transaction.learner is None:
+            transaction.learner = self._synchronised(transaction.connection, transaction.row)
             self._state_in_memory = None  # until this is committed, memory and store may differ
-        tell(books.learner, np.array(played), per_unit(told, self.kind, played))
-        books.add("n_told")
-        books.values["last_told_at"] = books.now
-        return self._append(books, kind, number, played, told)
+        tell(transaction.learner, np.array(told.played), told.rewards)
+        transaction.study.n_told += 1
+        transaction.study.last_told_at = transaction.now
+        self._append(transaction, kind, number, told)
 
-    def _append(
-        self, books: _Books, kind: str, number: int, played: list[float], told: Listed | float
-    ) -> dict[str, Any]:
-        books.values["state_revision"] = books.add("revision")
-        outcome = {"told_at": books.now, "played": json.dumps(played), "outcome": json.dumps(told)}
-        line = {"study_id": self.study, "number": books.add("n_tells"), "round": number, "kind": kind}
-        books.writes.add(tells, {**line, **outcome})
-        return outcome
+    def _append(self, transaction: Transaction, kind: str, number: int, told: Observation) -> None:
+        """Write a line of the log."""
+        study = transaction.study
+        study.revision += 1
+        study.state_revision = study.revision
+        study.n_tells += 1
+        played, outcome = json.dumps(told.played), json.dumps(told.told)
+        line = TellRow(self.study, study.n_tells, number, kind, transaction.now, played, outcome)
+        transaction.batch.add_tell(line)
 
-    def _same(self, found: Any, played: list[float], told: Listed | float) -> bool:
-        size = len(played)
-        before = json.loads(found.outcome)
-        if isinstance(before, list):
-            before = padded(before, size, None)
-        return padded(json.loads(found.played), size, 0.0) == played and before == told
-
-    def _require_same(self, connection: Connection, found: Any, played: list[float], told: Listed | float) -> None:
+    def _require_same(self, connection: Connection, found: RoundRow, told: Observation) -> None:
         """Refuse an outcome other than what was told first, or corrected to."""
-        if self._same(found, played, told):
+        if _same(self._told_before(found), told):
             return
-        first = connection.execute(_TELL, {"study": self.study, "number": found.first_tell}).one()
-        if found.amendments and self._same(first, played, told):
+        first = find_payload(connection, self.study, found.first_tell)
+        if found.amendments and _same(first, told):
             return
         when = f"{moment(found.told_at):%Y-%m-%d %H:%M:%S} UTC"
         raise Conflict(
@@ -426,121 +316,61 @@ class Ledger:
 
     @compiled_before
     def reconfigure(
-        self, kind: str, detail: Mapping[str, Any], how: Callable[[Configuration], Configuration]
+        self, kind: str, detail: Mapping[str, object], how: Callable[[Configuration], Configuration]
     ) -> Change:
         """Log a change of ρ or a new option; the learner is as if it had been so from the beginning."""
-        with self._writing() as (connection, books):
+        with self._writing() as transaction:
             configuration = how(self._configuration)
             if kind == "risk_aversion":
                 detail = {**detail, "before": self._configuration.arguments.get("risk_aversion")}
-            books.learner = self._rebuilt(connection, configuration)
-            return self._changed(connection, books, kind, detail, configuration)
+            transaction.learner = self._rebuilt(transaction.connection, configuration)
+            return self._changed(transaction, kind, detail, configuration)
 
     @compiled_before
     def retire(self, kind: str, option: str, how: Callable[[Configuration], Configuration]) -> Change:
         """Log that an option is retired or restored; the learner goes on from here without it, or with it."""
-        with self._writing() as (connection, books):
+        with self._writing() as transaction:
             configuration = how(self._configuration)
             option = configuration.known(option)  # the log has it as the study spells it, or it would not be replayed
-            books.learner = self._synchronised(connection, books.row)
+            transaction.learner = self._synchronised(transaction.connection, transaction.row)
             self._state_in_memory = None
-            books.learner.set_retired(configuration.retired)
-            return self._changed(connection, books, kind, {"option": option}, configuration)
+            transaction.learner.set_retired(configuration.retired)
+            return self._changed(transaction, kind, {"option": option}, configuration)
 
     def _changed(
-        self, connection: Connection, books: _Books, kind: str, detail: Mapping[str, Any], configuration: Configuration
+        self, transaction: Transaction, kind: str, detail: Mapping[str, object], configuration: Configuration
     ) -> Change:
-        books.values["state_revision"] = books.add("revision")
-        books.values["configuration"] = configuration.to_text()
-        row = change_row(self.study, books["revision"], books.now, kind, books["n_tells"], detail)
-        connection.execute(insert(changes), row)
-        self._keep(connection, books)
+        """Write a change and the new configuration."""
+        study = transaction.study
+        study.revision += 1
+        study.state_revision = study.revision
+        study.configuration = configuration.to_text()
+        row = ChangeRow(self.study, study.revision, transaction.now, kind, study.n_tells, json.dumps(detail))
+        add_change(transaction.connection, row)
+        self._keep(transaction)
         self._text = None  # the configuration must be read anew
-        return as_change(FreshRow(row))
+        return Change.of(row)
 
     # Inside ----------------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _writing(self) -> Iterator[tuple[Connection, _Books]]:
-        with self._lock:
-            try:
-                with self.store.write() as connection, nothing_compiles():
-                    row = self._row(connection, lock=True)
-                    self._configure(row.configuration)
-                    books = _Books(row, time.time())
-                    yield connection, books
-            except StoreUnavailable:  # whatever comes back may be another state of the store, restored from a copy
-                self._state_in_memory = None
-                raise
-            if books.learner is not None:  # committed: what is in memory is what the store holds
-                self._learner = books.learner
-                self._state_in_memory = (books["state_id"], books["state_revision"])
-                self._unsaved = False
-
-    def _row(self, connection: Connection, lock: bool = False) -> Row[Any]:
-        wanted = _STUDY_LOCKED if lock else _STUDY  # SQLite has no such lock: its writers take turns anyway
-        row = connection.execute(wanted, {"study": self.study}).one_or_none()
-        if row is None or (row.name, row.created_at) != (self.name, self._created_at):  # another store in its place
-            raise StudyGone(f"study {self.name!r} is no longer in {self.store.url}; if another has its name, open that")
-        return row
-
-    def _found(self, connection: Connection, round_id: object) -> Any:
+    def _found(self, connection: Connection, round_id: object) -> RoundRow:
         number = _as_number(round_id)
-        found = connection.execute(_ROUND, {"study": self.study, "number": number}).one_or_none()
+        found = find_round(connection, self.study, number)
         if found is None:
             raise NotFound(f"study {self.name!r} has no round {number}; its rounds are those that ask returned")
-        if found.last_tell is not None and found.outcome is None:
-            raise damaged(self.store.url, f"round {number} of {self.name!r} was told, but its outcome is missing")
+        if found.last_tell is not None:
+            self._told_before(found)
         return found
 
-    def _configure(self, text: str) -> None:
-        if text != self._text:
-            self._configuration = Configuration.from_text(text)
-            self._learner = self._configuration.build()
-            self._state_in_memory = None
-            self._text = text
+    def _told_before(self, found: RoundRow) -> Payload:
+        """Return what was told last of a round that was told."""
+        told = found.told
+        if told is None:
+            raise damaged(self.store.url, f"round {found.number} of {self.name!r} was told, but its outcome is missing")
+        return told
 
-    def _synchronised(self, connection: Connection, row: Row[Any]) -> Learner:
-        """Return the learner with the statistics that the store holds."""
-        state = (row.state_id, row.state_revision)
-        if self._state_in_memory != state:
-            stored = connection.execute(_STATE, {"study": self.study}).one()
-            if stored.state_id != row.state_id:
-                raise damaged(self.store.url, f"{of_another_moment(self.name)}; restore the whole copy, not a part")
-            learner = self._configuration.build()
-            self._unsaved = False
-            try:
-                unpack(stored.state, learner)
-                self._versions = json.loads(stored.versions)
-            except StateFileError:  # of another version, whose statistics were others: the log has everything
-                learner = self._rebuilt(connection)
-                self._unsaved = True
-            self._learner, self._state_in_memory = learner, state
-        return self._learner
-
-    def _rebuilt(self, connection: Connection, configuration: Configuration | None = None) -> Learner:
-        self._state_in_memory = None  # until this is committed, what is known of the store's state does not hold
-        self._versions = [versions()]
-        return replay(connection, self.study, configuration or self._configuration, self.kind)
-
-    def _keep(self, connection: Connection, books: _Books) -> None:
-        """Write the study's row and, if the learner learned something, its statistics."""
-        if books.learner is not None:
-            if versions() not in self._versions:
-                self._versions.append(versions())
-            books.values["state_id"] = new_id()
-            state = {
-                "state": pack(books.learner),
-                "versions": json.dumps(self._versions),
-                "state_id": books["state_id"],
-            }
-            books.writes.change(states, {"study_id": self.study}, state)
-        if books.values:
-            books.writes.change(studies, {"id": self.study}, books.values)
-        books.writes.send(connection)
-
-    def _round(self, found: Any, configuration: Configuration) -> Round:
-        return as_round(found, self.name, self.kind, configuration.options)
+    def _record(self, found: RoundRow, told: Observation | None = None) -> Round:
+        return Round.of(found, self.name, self.kind, self._configuration.options, told)
 
 
 @contextmanager
@@ -552,6 +382,15 @@ def _named(number: int, among_others: bool) -> Iterator[None]:
         if not among_others:
             raise
         raise type(error)(f"round {number}: {error}; nothing was told") from None
+
+
+def _same(before: Payload, told: Observation) -> bool:
+    """Return True if weights and outcome are those that were told before, whatever options were added since."""
+    weights, outcome = before.read()
+    size = len(told.played)
+    if isinstance(outcome, list):
+        outcome = padded(outcome, size, None)
+    return padded(weights, size, 0.0) == told.played and outcome == told.told
 
 
 def _stretched(values: object, then: int, size: int, fill: float | None) -> object:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,6 +14,35 @@ from covbandit.errors import InvalidInput
 
 Listed = list[float | None]
 """One number per option, None where there is none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observation:
+    """What was played in a round, and what came of it.
+
+    Attributes
+    ----------
+    played : list of float
+        The weights played, in option order.
+    told : list of float and None, or float
+        The outcome as it is kept: one total, or a number per option and None where nothing was seen.
+    rewards : array or float
+        What a learner sees: rewards per unit of weight, NaN where nothing was seen; or the total.
+    realised : float
+        What the weights earned together, per unit.
+    """
+
+    played: list[float]
+    told: Listed | float
+    rewards: F64 | float
+    realised: float
+
+    @classmethod
+    def of(cls, played: list[float], told: Listed | float, kind: str) -> Self:
+        """Return the observation of weights and an outcome that were checked before, told per unit or in amounts."""
+        rewards = per_unit(told, kind, played)
+        with np.errstate(invalid="ignore"):  # of infinite rewards, which the learner will refuse
+            return cls(played, told, rewards, realised(rewards, np.array(played)))
 
 
 def as_outcome_kind(value: object) -> str:
@@ -37,12 +67,12 @@ def as_told(
     outcome: object,
     feedback: str,
     kind: str,
-    played: Sequence[float],
+    played: list[float],
     options: Sequence[str],
     needed: Sequence[bool],
     may_be_unknown: bool = False,
-) -> Listed | float:
-    """Return the outcome of a round as it is kept: one total, or a number per option and None where nothing was seen.
+) -> Observation:
+    """Return what was played and what a user told of it, checked, as it is kept and as a learner sees it.
 
     Parameters
     ----------
@@ -52,7 +82,7 @@ def as_told(
         What the learner sees.
     kind : {"per_unit", "amount"}
         What the numbers are.
-    played : sequence of float
+    played : list of float
         The weights played.
     options : sequence of str
         All options.
@@ -72,7 +102,7 @@ def as_told(
                 f"outcome must be one number, what the weights earned together, got {type(outcome).__name__}: this "
                 "study sees totals only"
             )
-        return validation.as_float(outcome, "outcome")
+        return Observation.of(played, validation.as_float(outcome, "outcome"), kind)
     told = _by_option(outcome, options)
     for i, name in enumerate(options):
         given = name in told
@@ -93,7 +123,7 @@ def as_told(
                 f"outcome is missing for option {name!r} ({because}); what is not known is not zero: tell the round "
                 "when it is known"
             )
-    return [told.get(name) for name in options]
+    return Observation.of(played, [told.get(name) for name in options], kind)
 
 
 def _by_option(outcome: Any, options: Sequence[str]) -> dict[str, Any]:
@@ -111,7 +141,7 @@ def _by_option(outcome: Any, options: Sequence[str]) -> dict[str, Any]:
     return {name: entry for name, entry, nothing in zip(options, entries, unseen, strict=True) if not nothing}
 
 
-def per_unit(told: Listed | float, kind: str, played: Sequence[float]) -> F64 | float:
+def per_unit(told: Listed | float, kind: str, played: Sequence[float] | F64) -> F64 | float:
     """Return what a learner sees: rewards per unit of weight, NaN where nothing was seen; or the total."""
     if not isinstance(told, list):
         return told
@@ -121,6 +151,11 @@ def per_unit(told: Listed | float, kind: str, played: Sequence[float]) -> F64 | 
         seen = ~np.isnan(rewards)
         rewards[seen] /= weights[seen]
     return rewards
+
+
+def padded(values: Sequence[float | None], size: int, fill: float | None) -> Listed:
+    """Return a list for all options: those that were added after it was made have the given value."""
+    return [*values, *[fill] * (size - len(values))]
 
 
 def realised(rewards: F64 | float, played: F64) -> float:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from covbandit.studies.allocate import Amount, allocate
+import numpy as np
+
+from covbandit.studies.amounts import Amount, allocate
+from covbandit.studies.outcomes import Observation
 from covbandit.studies.risk_aversion import RiskAversionCheck
-
-NEVER = 253_402_214_400.0
-"""When a lease without an end ends: in the year 9999."""
-
-Status = Literal["open", "told", "expired"]
+from covbandit.studies.rows import NEVER, ChangeRow, RoundRow, Status
 
 
 def moment(seconds: float | None) -> datetime | None:
@@ -33,16 +34,16 @@ class _Record:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data; times as ISO 8601 text."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        return {name: _plain(value) for name, value in values.items()}
+        return {name: _to_plain(value) for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Undo `to_dict`; entries of newer versions are left out."""
         known = {field.name: str(field.type) for field in fields(cls)}  # type: ignore[arg-type]
-        return cls(**{name: _lively(value, known[name]) for name, value in data.items() if name in known})
+        return cls(**{name: _from_plain(value, known[name]) for name, value in data.items() if name in known})
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return as_iso(value)
     if isinstance(value, RiskAversionCheck):
@@ -50,7 +51,7 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _lively(value: Any, kind: str) -> Any:
+def _from_plain(value: Any, kind: str) -> Any:
     if kind.startswith("datetime") and isinstance(value, str):
         return datetime.fromisoformat(value)
     if kind.startswith("RiskAversionCheck") and isinstance(value, Mapping):
@@ -117,6 +118,62 @@ class Round(_Record):
     amendments: int
     revision: int
 
+    @classmethod
+    def of(
+        cls, row: RoundRow, study: str, kind: str, options: Sequence[str], observation: Observation | None = None
+    ) -> Self:
+        """Return a round from its row.
+
+        Parameters
+        ----------
+        row : RoundRow
+            The row.
+        study : str
+            The study's name.
+        kind : {"per_unit", "amount"}
+            How its outcomes are told.
+        options : sequence of str
+            All its options; a round may be older than the last of them.
+        observation : Observation, optional
+            What was told just now. By default, what the row says was told last, if anything was.
+        """
+        weights = json.loads(row.weights)
+        expired = row.status == "open" and row.expires_at <= time.time()
+        if observation is None and row.told is not None:
+            observation = Observation.of(*row.told.read(), kind)
+        played = rewards = reward = None
+        outcome: dict[str, float] | float | None = None
+        if observation is not None:
+            told, seen, reward = observation.told, observation.rewards, observation.realised
+            played = dict(zip(options, observation.played, strict=False))
+            if not isinstance(told, list):
+                outcome = told
+            elif isinstance(seen, np.ndarray):
+                outcome = {name: value for name, value in zip(options, told, strict=False) if value is not None}
+                rewards = {
+                    name: float(value) for name, value in zip(options, seen, strict=False) if not np.isnan(value)
+                }
+        return cls(
+            id=int(row.number),
+            study=study,
+            weights={name: w or 0.0 for name, w in zip(options, weights, strict=False)},
+            status="expired" if expired else row.status,
+            expires=moment(row.expires_at),
+            client=row.client,
+            key=row.key,
+            source=row.source,
+            asked_at=moment(row.asked_at),  # type: ignore[arg-type]
+            told_at=moment(row.told_at),
+            played=played,
+            outcome=outcome,
+            rewards=rewards,
+            reward=reward,
+            outstanding=int(row.outstanding),
+            late=bool(row.late),
+            amendments=int(row.amendments),
+            revision=int(row.revision),
+        )
+
     def allocate(self, total: int | float | Decimal, step: int | float | Decimal = 1) -> dict[str, Amount]:
         """Turn the weights into amounts that sum exactly to a total.
 
@@ -162,6 +219,11 @@ class Change(_Record):
     kind: str
     detail: dict[str, Any]
     revision: int
+
+    @classmethod
+    def of(cls, row: ChangeRow) -> Self:
+        """Return a change from its row."""
+        return cls(moment(row.changed_at), row.kind, json.loads(row.detail), int(row.revision))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from covbandit.core import validation
 from covbandit.errors import CovbanditError
 from covbandit.learners import Learner
 from covbandit.maximization.utility import nearest_positive_semidefinite
-from covbandit.risk.matters import range_that_matters
-from covbandit.risk.moments import Moments
+from covbandit.risk.landmarks import range_that_matters
+from covbandit.risk.option_moments import Moments
 
 ENOUGH = 10
 """So often every option must have been seen before anything is said."""

@@ -61,14 +61,14 @@ studies = Table(
     Column("n_amended", BigInteger, nullable=False),
     Column("next_expiry", Double, nullable=False),  # no lease of an open round ends before
     Column("last_told_at", Double),
-    Column("state_id", String(32), nullable=False, server_default=""),  # random, anew with each state: see the ledger
+    Column("state_id", String(32), nullable=False, server_default=""),  # random, anew with each state: see transactions
 )
 
 states = Table(
     "states",
     metadata,
     Column("study_id", _ID, ForeignKey("studies.id"), primary_key=True, autoincrement=False),
-    Column("state", LargeBinary, nullable=False),  # see covbandit.studies.state
+    Column("state", LargeBinary, nullable=False),  # see covbandit.studies.packed_state
     Column("versions", Text, nullable=False),  # JSON: what computed it
     Column("state_id", String(32), nullable=False, server_default=""),  # that of the study's row, or they do not fit
 )

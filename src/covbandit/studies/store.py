@@ -1,4 +1,7 @@
-"""Where studies live: a SQLite file or a PostgreSQL database, its transactions, and its troubles told in our words."""
+"""Where studies are kept: a SQLite file or a PostgreSQL database, and its transactions.
+
+A thread that reads a long log can be stopped: its transaction is undone, and nothing is left half done.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ import shlex
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 from weakref import WeakSet, WeakValueDictionary, finalize
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
@@ -21,8 +24,10 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from covbandit.errors import InvalidInput, MissingExtra, NotFound, StoreSchemaError, StoreUnavailable
+from covbandit.studies.database_errors import as_store_errors
 from covbandit.studies.schema import SCHEMA, studies
-from covbandit.studies.troubles import in_our_words
+
+T = TypeVar("T")
 
 DEFAULT_STORE = "sqlite:///covbandit.db"
 
@@ -182,7 +187,7 @@ class Store:
 
     @property
     def address(self) -> str:
-        """The store's URL with its password, for whoever connects; never for messages."""
+        """The store's URL with its password, to connect with; never for messages."""
         return self._url.render_as_string(hide_password=False)
 
     def __repr__(self) -> str:
@@ -199,7 +204,7 @@ class Store:
         StoreUnavailable
             If the database cannot do it; nothing has changed then.
         """
-        with self._in_our_words():
+        with self._as_store_errors():
             if self._turn is not None and not self._turn.lock.acquire(timeout=BUSY_SECONDS):
                 raise StoreUnavailable(
                     f"{self.url} was busy for {BUSY_SECONDS:g} seconds: another thread of this process is writing; "
@@ -215,7 +220,7 @@ class Store:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one state of the store and never waits for writers."""
-        with self._in_our_words(), self._begun(writes=False) as connection:
+        with self._as_store_errors(), self._begun(writes=False) as connection:
             yield connection
 
     @contextmanager
@@ -307,13 +312,13 @@ class Store:
 
     # Inside ----------------------------------------------------------------------------------------------------------
 
-    def _in_our_words(self) -> AbstractContextManager[None]:
-        return in_our_words(self.url, self._refuse_other_schema)
+    def _as_store_errors(self) -> AbstractContextManager[None]:
+        return as_store_errors(self.url, self._refuse_other_schema)
 
     def _refuse_other_schema(self) -> None:
-        """Say so if tables or columns are missing because a copy of another version was restored meanwhile."""
+        """Raise `StoreSchemaError` if tables or columns are missing because a copy of another version was restored."""
         if not self._of_any_schema:
-            with in_our_words(self.url), self._begun(writes=False) as connection:
+            with as_store_errors(self.url), self._begun(writes=False) as connection:
                 found = _schema(connection)
             self.refuse_newer(found)
             self._refuse_older(found)
@@ -454,3 +459,34 @@ def opened(store: str | Path | Store, create: bool = False) -> tuple[Store, bool
     if isinstance(store, Store):
         return store, False
     return Store(store, create=create), True
+
+
+# Stopping -------------------------------------------------------------------------------------------------------------
+
+_this_thread = threading.local()
+
+
+def stop_this_thread_when(asked: Callable[[], bool]) -> None:
+    """Let whatever this thread reads round by round end with `StoreUnavailable` as soon as `asked()` is true.
+
+    The transaction is undone then, as after any other error.
+    """
+    _this_thread.asked = asked
+
+
+def until_stopped(rows: Iterable[T]) -> Iterator[T]:
+    """Return the same rows, and look before each whether this thread was asked to stop.
+
+    Raises
+    ------
+    StoreUnavailable
+        If it was; the same call may be repeated.
+    """
+    asked: Callable[[], bool] | None = getattr(_this_thread, "asked", None)
+    if asked is None:
+        yield from rows
+        return
+    for row in rows:
+        if asked():
+            raise StoreUnavailable("this was broken off, since the process is stopping; nothing was changed, repeat it")
+        yield row

@@ -10,29 +10,37 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection
 
 from covbandit.allocation import Allocator, ByName
 from covbandit.core import validation
+from covbandit.core.tables import Table
 from covbandit.errors import InvalidInput, NotFound
-from covbandit.kernels.jit.compilation import CompilationNeeded, ready
+from covbandit.kernels.jit.compilation import CompilationNeeded, compiled
 from covbandit.learners import Explanation, Learner
 from covbandit.studies import export as files
-from covbandit.studies.beliefs import Frontier, StudyEstimates, estimates_of, frontier_of
 from covbandit.studies.configuration import Configuration, as_name
-from covbandit.studies.creation import new_study
-from covbandit.studies.forking import Fork, Forked, copied, forked
-from covbandit.studies.glance import summary_of
+from covbandit.studies.estimates import Frontier, StudyEstimates, estimates_of, frontier_of
+from covbandit.studies.fork import Fork, PreparedFork, prepare_fork, write_fork
 from covbandit.studies.history import Course, History
-from covbandit.studies.ledger import OWN_LEASE, Ledger
-from covbandit.studies.log import Progress, told_rounds
+from covbandit.studies.ledger import OWN_LEASE, Ledger, OwnLease
 from covbandit.studies.outcomes import as_outcome_kind
-from covbandit.studies.reading import changes_in, lines_of_log, rounds_in, tells_in
 from covbandit.studies.records import Change, Round, StudySummary, Verification
+from covbandit.studies.replay import Progress, verify
+from covbandit.studies.repository import (
+    changes_in,
+    create_study,
+    find_study_by_name,
+    lines_of_log,
+    rounds_in,
+    study_names,
+    tells_in,
+    told_rounds,
+)
 from covbandit.studies.risk_aversion import ENOUGH, RiskAversionCheck, check_risk_aversion, too_early
-from covbandit.studies.schema import studies
+from covbandit.studies.rows import StudyRow, TellRow
 from covbandit.studies.store import DEFAULT_STORE, Store, opened
-from covbandit.studies.verification import verify
+from covbandit.studies.summary import summary_of
 
 StoreLike = str | Path | Store
 Lease = timedelta | float | None
@@ -74,9 +82,9 @@ class Study:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._course: tuple[Any, Course] = (None, Course())
-        self._course_end: Any = None  # the last line of the log that the course has taken in
-        self._risk: tuple[tuple[Configuration, Any], int, RiskAversionCheck] | None = None
+        self._course: tuple[tuple[int, tuple[str, ...]] | None, Course] = (None, Course())
+        self._course_end: TellRow | None = None  # the last line of the log that the course has taken in
+        self._risk: tuple[tuple[Configuration, tuple[str, int] | None], int, RiskAversionCheck] | None = None
         self._course_lock = threading.Lock()  # two threads must not take in the same rounds
 
     # Making and finding ----------------------------------------------------------------------------------------------
@@ -127,7 +135,7 @@ class Study:
         place, ours = opened(store, create=True)
         try:
             with place.write() as connection:
-                new_study(connection, name, configuration, kind, seconds, {})
+                create_study(connection, name, configuration, kind, seconds, {})
             return cls(_ledger(place, name))
         except BaseException:
             if ours:
@@ -187,7 +195,7 @@ class Study:
     @property
     def feedback(self) -> str:
         """What the learner sees: ``"all"``, ``"chosen"`` or ``"total"``."""
-        return self._configuration().build().feedback
+        return self._configuration().learner_class.feedback
 
     @property
     def risk_aversion(self) -> float | None:
@@ -254,7 +262,7 @@ class Study:
         """
         client = None if client is None else as_name(client, "client")
         key = None if key is None else as_name(key, "key")
-        return self._ledger.ask(client, key, lease if lease is OWN_LEASE else as_lease(lease))
+        return self._ledger.ask(client, key, lease if isinstance(lease, OwnLease) else as_lease(lease))
 
     def tell(self, round_id: int, outcome: Outcome, weights: ByName | None = None) -> Round:
         """Tell what happened in a round; early or late, in any order.
@@ -360,7 +368,7 @@ class Study:
     def changes(self) -> list[Change]:
         """Return what was changed, oldest first; the first one is the creation."""
         with self._ledger.reading() as (connection, row):
-            return changes_in(connection, row)
+            return changes_in(connection, row.id)
 
     # Look ------------------------------------------------------------------------------------------------------------
 
@@ -393,7 +401,7 @@ class Study:
             return learner.explain()
 
     def estimates(self) -> StudyEstimates:
-        """Return what the learner believes of each option and pair."""
+        """Return what the learner has estimated of each option and pair."""
         with self._ledger.learner_now() as (learner, configuration):
             return estimates_of(learner, configuration)
 
@@ -431,15 +439,16 @@ class Study:
             # What was read before holds as long as nothing was corrected: corrections are tells without a new round.
             basis = (row.n_tells - row.n_told, configuration.options)
             # And as long as its last line is in the log: restored from a copy, the log may have gone on otherwise.
-            lines = lines_of_log(connection, row.id, (self._course_end and self._course_end.number, row.n_tells))
+            end = None if self._course_end is None else self._course_end.number
+            lines = lines_of_log(connection, row.id, (end, row.n_tells))
             if self._course[0] != basis or self._course_end not in lines:
                 self._course = (basis, Course())
             course = self._course[1]
             self._course_end = next((line for line in lines if line.number == row.n_tells), None)
             new = told_rounds(connection, self._ledger.study, len(configuration.options), course.last)
             course.extend(new, self._ledger.kind)
-            full = self._ledger.kind == "per_unit" and configuration.build().feedback == "all"
-            kinds = {change.kind for change in changes_in(connection, row)}
+            full = self._ledger.kind == "per_unit" and configuration.learner_class.feedback == "all"
+            kinds = {change.kind for change in changes_in(connection, row.id)}
         with self._course_lock:
             if full and self._course[1] is course and course.only_from_outside and not kinds & {"retired", "restored"}:
                 course.imagine(configuration)
@@ -461,17 +470,17 @@ class Study:
         with self._ledger.reading() as (connection, row):
             configuration = Configuration.from_text(row.configuration)
             found = sorted(rounds_in(connection, row), key=lambda each: each.id)
-            content: Any
+            content: Table | dict[str, Any]
             if kind == "json":
                 content = files.document_of(
                     replace(summary_of(connection, row), risk_aversion_check=check),
                     json.loads(row.configuration),
                     found,
-                    tells_in(connection, row),
-                    changes_in(connection, row),
+                    tells_in(connection, row.id),
+                    changes_in(connection, row.id),
                 )
             else:
-                content = files.table_of(found, configuration.options, configuration.build().feedback == "total")
+                content = files.table_of(found, configuration.options, configuration.learner_class.feedback == "total")
         written = files.written(content, kind)
         if path is not None:
             files.keep(written, path)
@@ -492,7 +501,7 @@ class Study:
         """
         if name is None:
             with self._ledger.reading() as (connection, row):
-                return self._forked(connection, row, learner).fork
+                return self._prepare_fork(connection, row, learner).fork
         return self._fork_as(as_name(name, "study name", in_address=True), learner)
 
     def verify(self, progress: Progress | None = None) -> Verification:
@@ -511,8 +520,8 @@ class Study:
     def _risk_check(self, roughly: bool) -> RiskAversionCheck:
         """Return the check of ρ, from memory if nothing was told since.
 
-        `roughly` also takes one from memory to which fewer than a twentieth of the rounds were added: a glance at the
-        study costs no more than before, however often it is taken while rounds are told.
+        With `roughly`, one from memory also does if at most a twentieth of its rounds was added since, so that
+        summaries stay cheap while rounds are told.
         """
         with self._ledger.learner_now() as (learner, configuration):
             basis = (configuration, self._ledger.state_in_memory)
@@ -524,29 +533,29 @@ class Study:
             ):
                 return kept[2]
             copy = learner.clone()
-        # The books are free again: whoever asks or tells does not wait for this.
+        # The learner is free again: other threads ask and tell meanwhile.
         found = check_risk_aversion(copy, configuration.retired)
         self._risk = (basis, told, found)
         return found
 
-    def _forked(self, connection: Connection, row: Row[Any], learner: object) -> Forked:
-        return forked(connection, row.id, Configuration.from_text(row.configuration), row.outcome, learner)
+    def _prepare_fork(self, connection: Connection, row: StudyRow, learner: object) -> PreparedFork:
+        return prepare_fork(connection, row.id, Configuration.from_text(row.configuration), row.outcome, learner)
 
     def _fork_as(self, name: str, learner: object) -> Fork:
         while True:
             try:
                 with self._ledger.changing() as (connection, row):
-                    made = self._forked(connection, row, learner)
-                    copied(connection, name, made, row)
+                    made = self._prepare_fork(connection, row, learner)
+                    write_fork(connection, name, made, row)
                 return made.as_study(name)
             except CompilationNeeded as needed:  # not while others wait for the store
-                ready(needed.kernel)
+                compiled(needed.kernel)
 
     def _compile(self) -> None:
         """Compile, or load, the learner's kernels now; else the first ask does."""
         self._ledger.compile()
 
-    def _row(self) -> Row[Any]:
+    def _row(self) -> StudyRow:
         with self._ledger.reading() as (_, row):
             return row
 
@@ -558,13 +567,9 @@ def _ledger(store: Store, name: object) -> Ledger:
     with store.read() as connection:
         row = None
         if isinstance(name, str) and name.isprintable():  # others cannot have been given, nor always be looked for
-            spellings = (name, validation.in_one_spelling(name))
-            found = connection.execute(select(studies).where(studies.c.name.in_(spellings))).all()
-            # Two where an older version let names differ in their spelling only: then the very one given is meant.
-            row = next((each for each in sorted(found, key=lambda each: each.name != name)), None)
+            row = find_study_by_name(connection, name)
         if row is None:
-            known = connection.execute(select(studies.c.name).order_by(studies.c.name).limit(10)).scalars().all()
-            there = ", ".join(map(repr, known)) or "none"
+            there = ", ".join(map(repr, study_names(connection, 10))) or "none"
             raise NotFound(f"there is no study {name!r} in {store.url}; there are: {there}")
     return Ledger(store, row)
 

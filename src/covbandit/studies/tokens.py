@@ -159,7 +159,7 @@ def valid_tokens(store: Store) -> tuple[dict[str, tuple[str, str]], bool]:
 
 
 def looks_like_a_token(text: str) -> bool:
-    """Tell whether a text has the form of a token, valid or not."""
+    """Return True if a text has the form of a token, valid or not."""
     return _TOKEN.fullmatch(text) is not None
 
 

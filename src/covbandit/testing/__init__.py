@@ -1,5 +1,11 @@
 """Conformance suites: inherit one to test a learner of your own the way ours are tested.
 
+===============  ==============================================
+file             what it holds
+===============  ==============================================
+``learners.py``  `LearnerConformance`, the suite for learners
+===============  ==============================================
+
 Examples
 --------
 In a pytest file::

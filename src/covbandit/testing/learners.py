@@ -187,12 +187,7 @@ class LearnerConformance(ABC):
         """Weights sum to one within 1e-12, none is negative, caps are kept."""
         learner = self.make()
         asked = self.play(learner, self.rewards(learner, 3 * self.history))
-        assert np.abs(asked.sum(axis=1) - 1).max() <= 1e-12
-        assert asked.min() >= 0
-        if learner.max_weight is not None:
-            assert (asked <= learner.max_weight + 1e-12).all()
-        if learner.min_weight is not None:
-            assert ((asked == 0) | (asked >= learner.min_weight - 1e-12)).all()
+        _require_decision_set(learner, asked)
 
     def test_memory_is_bounded(self) -> None:
         """The state does not grow with the number of rounds."""
@@ -258,12 +253,7 @@ class LearnerConformance(ABC):
             asked.extend(self.play(learner, self.rewards(learner, 2 * self.history, seed=4)))
             weights = np.array(asked)
             assert (weights[:, out] == 0.0).all()
-            assert np.abs(weights.sum(axis=1) - 1).max() <= 1e-12
-            assert weights.min() >= 0
-            if learner.max_weight is not None:
-                assert (weights <= learner.max_weight + 1e-12).all()
-            if learner.min_weight is not None:
-                assert ((weights == 0) | (weights >= learner.min_weight - 1e-12)).all()
+            _require_decision_set(learner, weights)
             assert learner.explain().weights[out] == 0.0
             problem = self.problem(learner)
             assert "retired" in str(learner.mismatch(problem))
@@ -318,6 +308,16 @@ class LearnerConformance(ABC):
 def _tell_all(suite: LearnerConformance, learner: Learner, weights: F64, rewards: F64) -> None:
     for w, reward in zip(weights, rewards, strict=True):
         learner.tell(w, suite.observe(learner, w, reward))
+
+
+def _require_decision_set(learner: Learner, asked: F64) -> None:
+    """Fail unless every row of weights sums to one, has no negative entry and keeps the learner's limits."""
+    assert np.abs(asked.sum(axis=1) - 1).max() <= 1e-12
+    assert asked.min() >= 0
+    if learner.max_weight is not None:
+        assert (asked <= learner.max_weight + 1e-12).all()
+    if learner.min_weight is not None:
+        assert ((asked == 0) | (asked >= learner.min_weight - 1e-12)).all()
 
 
 def _retire_one(learner: Learner) -> int | None:

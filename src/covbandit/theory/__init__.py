@@ -1,6 +1,21 @@
 """The paper's theory as functions of an instance: bounds, confidence radii, how wide they are, and hard instances.
 
 Every bound is O(·) in the paper; here its constant is 1, and its label says so.
+
+=======================  ======================================================================================
+file                     what it holds
+=======================  ======================================================================================
+``bound.py``             what upper bounds share: `UpperBound`, named quantities and conditions
+``full_information.py``  Theorem 1, MC-Empirical
+``semi_bandit.py``       Theorem 3, MC-UCB
+``full_bandit.py``       Theorem 5, MC-ETE
+``overview.py``          all bounds that apply to a problem, in one table
+``hard_instances.py``    the instance distributions of the lower bounds, Theorems 2 and 4
+``radii.py``             the confidence radii of the lemmas
+``radius_forms.py``      the formulas that radii are made of
+``radius_coverage.py``   `coverage`: how often a radius fails and how wide it is, by simulation
+``coverage_result.py``   what that simulation gave, as a table
+=======================  ======================================================================================
 """
 
 from covbandit.theory.bound import Condition, Quantity, UpperBound

@@ -70,6 +70,15 @@ class UpperBound(ABC):
         return f"Theorem {self.theorem}'s bound, constant 1"
 
     @property
+    def _shared_quantities(self) -> tuple[Quantity, Quantity, Quantity]:
+        """d, ρ and b, which stand in every theorem."""
+        return (
+            Quantity("d", "options", self.n_options),
+            Quantity("ρ", "risk aversion", self.risk_aversion),
+            Quantity("b", "bound on the variances, 1 in the paper", self.variance_bound),
+        )
+
+    @property
     @abstractmethod
     def quantities(self) -> tuple[Quantity, ...]:
         """Every number that stands in the theorem."""

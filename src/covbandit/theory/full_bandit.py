@@ -58,11 +58,11 @@ class FullBanditBound(UpperBound):
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Every number that stands in the theorem."""
+        options, *others = self._shared_quantities
         return (
-            Quantity("d", "options", self.n_options),
+            options,
             Quantity("d(d+1)/2", "actions of the design π", self.n_actions),
-            Quantity("ρ", "risk aversion", self.risk_aversion),
-            Quantity("b", "bound on the variances, 1 in the paper", self.variance_bound),
+            *others,
             Quantity("Σmax", "largest variance", self.largest_variance),
             Quantity("max √(w'B⁺Σ*πB⁺'w)", "error of means per round of π", self.mean_error),
             Quantity("‖C⁺‖", "largest absolute row sum of C⁺", self.inverse_norm),

@@ -63,9 +63,7 @@ class FullInformationBound(UpperBound):
     def quantities(self) -> tuple[Quantity, ...]:
         """Every number that stands in the theorem."""
         return (
-            Quantity("d", "options", self.n_options),
-            Quantity("ρ", "risk aversion", self.risk_aversion),
-            Quantity("b", "bound on the variances, 1 in the paper", self.variance_bound),
+            *self._shared_quantities,
             Quantity("w*'Σ*w*", "variance of the optimum", self.optimal_variance),
             Quantity("θmax − θmin", "spread of the means", self.mean_spread),
             Quantity("Σmax", "largest variance", self.largest_variance),

@@ -6,6 +6,7 @@ Rewards are Gaussian. Nothing is learned here: what is seen follows a schedule t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,93 +85,82 @@ def coverage(
     bound = as_variance_bound(variance_bound, problem)
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(validation.as_count(seed, "seed"))))
     measure = {"all": _see_all, "chosen": _see_chosen, "total": _see_totals}[feedback]
-    found = measure(problem, rounds, replications, rng, regularization, bound)
+    found = measure(_Trial(problem, rounds, replications, rng, regularization, bound))
     return Coverage(feedback, replications, seed, tuple(found))
 
 
-def _see_all(
-    problem: Problem,
-    rounds: Sequence[int] | None,
-    replications: int,
-    rng: np.random.Generator,
-    regularization: float,
-    bound: float,
-) -> Iterator[RadiusCoverage]:
+class _Trial(NamedTuple):
+    """What is sampled, and by which radii it is judged."""
+
+    problem: Problem
+    rounds: Sequence[int] | None
+    replications: int
+    rng: np.random.Generator
+    regularization: float
+    bound: float
+
+
+def _see_all(trial: _Trial) -> Iterator[RadiusCoverage]:
+    problem = trial.problem
     weights = _checked_weights(problem)
-    for n, mean, covariance in _moments(
-        covariance_factor(problem.covariance), _as_rounds(rounds, (10, 100, 1000), 1), replications, rng
-    ):
-        radii = full_information_radii(problem, n + 1, regularization, bound)
+    for n, mean, covariance in _moments(trial, covariance_factor(problem.covariance)):
+        radii = full_information_radii(problem, n + 1, trial.regularization, trial.bound)
         off = covariance - problem.covariance
         yield _compare(COVARIANCE, n, radii.t, radii.covariance, off, radii.covariance_risk)
         yield _compare(MEAN, n, radii.t, radii.mean(weights), mean @ weights.T, radii.mean_risk)
 
 
-def _see_totals(
-    problem: Problem,
-    rounds: Sequence[int] | None,
-    replications: int,
-    rng: np.random.Generator,
-    regularization: float,
-    bound: float,
-) -> Iterator[RadiusCoverage]:
+def _see_totals(trial: _Trial) -> Iterator[RadiusCoverage]:
+    problem = trial.problem
     d = problem.n_options
     weights = _checked_weights(problem)
     design = default_design(d)
     variances = total_variances(design, problem.covariance)
     of_means, of_covariances = np.linalg.pinv(design), np.linalg.pinv(products(design))
     # The actions of a round are played one after the other, so their totals are independent.
-    for n, mean, covariance in _moments(
-        np.diag(np.sqrt(variances)), _as_rounds(rounds, (10, 100, 1000), 1), replications, rng
-    ):
-        radii = full_bandit_radii(problem, n, None, regularization, bound)
+    for n, mean, covariance in _moments(trial, np.diag(np.sqrt(variances))):
+        radii = full_bandit_radii(problem, n, None, trial.regularization, trial.bound)
         off = (np.diagonal(covariance, axis1=1, axis2=2) - variances) @ of_covariances.T
         yield _compare(COVARIANCE, n, radii.t, np.array(radii.covariance[0, 0]), off, radii.covariance_risk)
         yield _compare(MEAN, n, radii.t, radii.mean(weights), mean @ of_means.T @ weights.T, radii.mean_risk)
 
 
-def _see_chosen(
-    problem: Problem,
-    rounds: Sequence[int] | None,
-    replications: int,
-    rng: np.random.Generator,
-    regularization: float,
-    bound: float,
-) -> Iterator[RadiusCoverage]:
+def _see_chosen(trial: _Trial) -> Iterator[RadiusCoverage]:
+    problem = trial.problem
     d = problem.n_options
     start = _initial_supports(problem)
-    wanted = _as_rounds(rounds, [len(start) * k for k in (1, 4, 16)], len(start))
-    supports = _supports(problem, start, wanted[-1], rng)
+    wanted = _as_rounds(trial.rounds, [len(start) * k for k in (1, 4, 16)], len(start))
+    supports = _supports(problem, start, wanted[-1], trial.rng)
     weights = _checked_weights(problem)
     factor = covariance_factor(problem.covariance)
     counts = np.zeros((d, d))
-    alone = np.zeros((replications, d, d))  # sum of option i's noise over the rounds in which j was seen too
-    products_seen = np.zeros((replications, d, d))
-    upper_sum = np.zeros((replications, d, d))
+    alone = np.zeros((trial.replications, d, d))  # sum of option i's noise over the rounds in which j was seen too
+    products_seen = np.zeros((trial.replications, d, d))
+    upper_sum = np.zeros((trial.replications, d, d))
     for n, support in enumerate(supports, 1):
         pairs = np.outer(support, support)
-        noise = rng.standard_normal((replications, len(factor))) @ factor
+        noise = trial.rng.standard_normal((trial.replications, len(factor))) @ factor
         if n > len(start):  # Σ̄_n of this round, from what was seen before it
-            radius = np.nan_to_num(bound * unit_covariance_radius(counts, n))
+            radius = np.nan_to_num(trial.bound * unit_covariance_radius(counts, n))
             upper_sum += pairs * (_centred(counts, alone, products_seen) + radius)
         counts += pairs
         alone += pairs * noise[:, :, None]
         products_seen += pairs * (noise[:, :, None] * noise[:, None, :])
         t = n + 1
         if n == len(start):  # rounds of start-up take the first Σ̄ that is defined
-            radius = np.nan_to_num(bound * unit_covariance_radius(counts, t))
+            radius = np.nan_to_num(trial.bound * unit_covariance_radius(counts, t))
             upper_sum = counts * (_centred(counts, alone, products_seen) + radius)
         if n not in wanted:
             continue
         covariance = _centred(counts, alone, products_seen)
         mean = np.diagonal(alone, axis1=1, axis2=2) / counts.diagonal()
-        radii = semi_bandit_radii(problem, counts, t, regularization, bound)
+        radii = semi_bandit_radii(problem, counts, t, trial.regularization, trial.bound)
         seen = counts > 0
         off = (covariance - problem.covariance)[:, seen]
         yield _compare(COVARIANCE, n, t, radii.covariance[seen], off, radii.covariance_risk)
         yield _compare(MEAN, n, t, radii.mean(weights), mean @ weights.T, radii.mean_risk)
         upper = np.diagonal(covariance, axis1=1, axis2=2) + radii.covariance.diagonal()
-        widths = root_of_form(mean_form(radii.beta, regularization, counts, upper, upper_sum), weights)
+        widths = root_of_form(mean_form(radii.beta, trial.regularization, counts, upper, upper_sum), weights)
         # Lemma 2 gives it under the event that g covers.
         allowed = min(1.0, radii.mean_risk + radii.covariance_risk)
         yield _compare(MEAN_OF_MC_UCB, n, t, widths, mean @ weights.T, allowed)
@@ -185,17 +175,15 @@ def _centred(counts: F64, alone: F64, products_seen: F64) -> F64:
     return np.asarray((products_seen - cross - cross.transpose(0, 2, 1) + both) / seen)
 
 
-def _moments(
-    factor: F64, rounds: Sequence[int], replications: int, rng: np.random.Generator
-) -> Iterator[tuple[int, F64, F64]]:
+def _moments(trial: _Trial, factor: F64) -> Iterator[tuple[int, F64, F64]]:
     """Yield, after each number of rounds, the mean of the noise and its covariance (1/n) in every sample."""
-    rank, d = factor.shape
+    replications, (rank, d) = trial.replications, factor.shape
     total, outer, done = np.zeros((replications, d)), np.zeros((replications, d, d)), 0
     block = max(1, _BLOCK_NUMBERS // (replications * d))
-    for n in rounds:
+    for n in _as_rounds(trial.rounds, (10, 100, 1000), 1):
         while done < n:
             size = min(block, n - done)
-            noise = rng.standard_normal((replications, size, rank)) @ factor
+            noise = trial.rng.standard_normal((replications, size, rank)) @ factor
             total += noise.sum(axis=1)
             outer += noise.transpose(0, 2, 1) @ noise
             done += size

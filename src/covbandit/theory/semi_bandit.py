@@ -55,9 +55,7 @@ class SemiBanditBound(UpperBound):
     def quantities(self) -> tuple[Quantity, ...]:
         """Every number that stands in the theorem."""
         return (
-            Quantity("d", "options", self.n_options),
-            Quantity("ρ", "risk aversion", self.risk_aversion),
-            Quantity("b", "bound on the variances, 1 in the paper", self.variance_bound),
+            *self._shared_quantities,
             Quantity("λ", "regularisation", self.regularization),
             Quantity("L(λ)", "(λ+1)(ln(1+1/λ) + 1)", self.regularization_factor),
             Quantity("Σmax", "largest variance", self.largest_variance),

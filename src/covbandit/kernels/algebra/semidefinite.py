@@ -5,7 +5,7 @@ from __future__ import annotations
 from covbandit.core.typing import F64
 from covbandit.kernels.algebra.cholesky import cholesky
 from covbandit.kernels.algebra.lapack import decompose
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 
 
 @kernel("int64(float64[:, ::1], float64[:, ::1], float64[::1], float64[::1])")
@@ -64,4 +64,4 @@ def project_on_semidefinite(A: F64, vectors: F64, values: F64, work: F64) -> int
     return int(negative)
 
 
-call_project_on_semidefinite = separate(project_on_semidefinite)
+call_project_on_semidefinite = out_of_line(project_on_semidefinite)

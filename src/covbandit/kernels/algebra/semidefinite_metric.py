@@ -15,7 +15,7 @@ import numpy as np
 from covbandit.core.typing import F64
 from covbandit.kernels.algebra.cholesky import cholesky, solve_cholesky
 from covbandit.kernels.algebra.semidefinite import call_project_on_semidefinite
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.kernels.random_coefficients import multiply_lower, pack, unpack
 
 METRIC_ROWS = 5
@@ -101,4 +101,4 @@ def project_in_metric(
     return limit
 
 
-call_project_in_metric = separate(project_in_metric)
+call_project_in_metric = out_of_line(project_in_metric)

@@ -10,7 +10,7 @@ Four facts about Numba shape this file.
 * `numba.config.CACHE_DIR` is global. It is set only for the moment in which a kernel is told where it is kept, so
   other packages keep theirs.
 * A kernel that calls another one contains that one's code again, and the compiler goes through all of it again. The
-  large ones are therefore called by symbol (`separate`): compiled once, wherever they are called from. The name of a
+  large ones are therefore called by symbol (`out_of_line`): compiled once, wherever they are called from. The name of a
   symbol contains the hash of what is called, and so does the hash of whoever calls it.
 """
 
@@ -33,7 +33,7 @@ from numba.core import config as _numba_config
 from numba.core.event import Listener, install_listener
 
 from covbandit.core.fingerprints import function_hash, referred_to, remember, source_hash
-from covbandit.kernels.jit.linking import define, define_as_fatal, stand_in_for
+from covbandit.kernels.jit.linking import define, define_as_fatal, external_call
 
 config: Any = _numba_config  # its attributes are made at run time
 P = ParamSpec("P")
@@ -45,7 +45,7 @@ as an argument and are called with this constant where it is the size: once inli
 of a round's time. Other sizes share the general code; a copy per size would cost every user a second of compilation."""
 
 QUIET = "COVBANDIT_QUIET"
-"""The environment variable that, set to anything but 0, keeps `ready` from saying that it compiles."""
+"""The environment variable that, set to anything but 0, keeps `compiled` from saying that it compiles."""
 
 UNCOMPILED = os.environ.get("COVBANDIT_UNCOMPILED", "0") not in ("", "0")
 """Whether kernels run as the Python functions that they are made of, a thousand times slower: for debuggers, and to see
@@ -60,7 +60,7 @@ _on_demand: set[int] = set()
 _hashes: dict[Any, str] = {}
 _kept: dict[Any, bool] = {}  # whether a kernel is kept on disk, once that was tried
 _callbacks: dict[int, Any] = {}
-_separate: dict[int, Any] = {}  # dispatchers that are called by symbol, by the id of what stands for them in kernels
+_out_of_line: dict[int, Any] = {}  # dispatchers that are called by symbol, by the id of what stands for them in kernels
 _symbols: set[str] = set()
 
 
@@ -121,7 +121,7 @@ def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Calla
     Returns
     -------
     callable
-        A decorator that returns a Numba dispatcher. Call it from Python through `ready`.
+        A decorator that returns a Numba dispatcher. Call it from Python through `compiled`.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -161,22 +161,22 @@ def _as_it_is(function: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-def ready(dispatcher: Callable[P, R]) -> Callable[P, R]:
+def compiled(dispatcher: Callable[P, R]) -> Callable[P, R]:
     """Return the kernel, compiled (or loaded from the cache) for its one signature.
 
     The first time in a process that something is compiled, and not merely loaded, a line on standard error says so,
     unless the environment variable ``COVBANDIT_QUIET`` is set.
     """
-    compiled = cast("Any", dispatcher)
-    if compiled._can_compile:
+    found = cast("Any", dispatcher)
+    if found._can_compile:
         if not _here.may_compile:
             raise CompilationNeeded(dispatcher)
         with _lock:
-            if compiled._can_compile:
-                for callee in _called_by_symbol(compiled):
+            if found._can_compile:
+                for callee in _called_by_symbol(found):
                     _register(callee)
-                _compile(compiled, _give_notice)
-                compiled.disable_compile()
+                _compile(found, _give_notice)
+                found.disable_compile()
     return dispatcher
 
 
@@ -186,7 +186,7 @@ def uncompiled(dispatcher: Callable[P, R]) -> Callable[..., Any]:
 
 
 class nothing_compiles:  # noqa: N801 - called as a function is; a generator would cost every ask and tell more
-    """Let `ready` raise `CompilationNeeded`, in this thread, rather than compile or load: for whoever holds a lock.
+    """Let `compiled` raise `CompilationNeeded`, in this thread, rather than compile or load: for whoever holds a lock.
 
     Compiling takes seconds. Whoever catches the error gives up the lock, makes the kernel ready and begins again.
     """
@@ -201,7 +201,7 @@ class nothing_compiles:  # noqa: N801 - called as a function is; a generator wou
 
 @contextmanager
 def without_notice() -> Iterator[None]:
-    """Let `ready` compile without a word: for whoever shows that it does."""
+    """Let `compiled` compile without a word: for whoever shows that it does."""
     _notice.unwanted += 1
     try:
         yield
@@ -310,16 +310,16 @@ def _drop_outdated(dispatcher: Any) -> None:
                     folder.parent.rmdir()
 
 
-def separate(dispatcher: Callable[P, R]) -> Callable[P, R]:
+def out_of_line(dispatcher: Callable[P, R]) -> Callable[P, R]:
     """Return a stand-in for a kernel with a signature, by which other kernels call it without containing its code.
 
     For kernels of some size: the call itself takes a few nanoseconds more. Python calls the kernel itself.
     """
     if UNCOMPILED:
         return dispatcher
-    stand_in = stand_in_for(_name(dispatcher), lambda: _symbol(dispatcher), _signatures[id(dispatcher)])
-    _separate[id(stand_in)] = dispatcher
-    return cast("Callable[P, R]", stand_in)
+    external = external_call(_name(dispatcher), lambda: _symbol(dispatcher), _signatures[id(dispatcher)])
+    _out_of_line[id(external)] = dispatcher
+    return cast("Callable[P, R]", external)
 
 
 def _symbol(dispatcher: Any) -> str:
@@ -331,8 +331,8 @@ def _compiled_as(value: object) -> str | None:
 
     Of a kernel that is called by symbol, that is the symbol; of a class that declares a view, the places of its names.
     """
-    if id(value) in _separate:
-        return _symbol(_separate[id(value)])
+    if id(value) in _out_of_line:
+        return _symbol(_out_of_line[id(value)])
     return str(value.compiled_as) if isinstance(value, type) and hasattr(value, "compiled_as") else None
 
 
@@ -340,7 +340,7 @@ def _register(dispatcher: Any) -> None:
     """Compile a kernel and tell the linker its address, before anything that calls it by symbol is loaded."""
     symbol = _symbol(dispatcher)
     if symbol not in _symbols:
-        (result,) = ready(dispatcher).overloads.values()  # type: ignore[attr-defined]
+        (result,) = compiled(dispatcher).overloads.values()  # type: ignore[attr-defined]
         define(symbol, result)
         _symbols.add(symbol)
 
@@ -358,7 +358,7 @@ def _contained(dispatcher: Any) -> list[Any]:
 def _called_by_symbol(dispatcher: Any) -> list[Any]:
     """Return the kernels that a kernel calls by symbol, itself or in helpers that it contains."""
     values = [value for each in _contained(dispatcher) for value in referred_to(each.py_func)]
-    found = {id(value): _separate[id(value)] for value in values if id(value) in _separate}
+    found = {id(value): _out_of_line[id(value)] for value in values if id(value) in _out_of_line}
     return list(found.values())
 
 
@@ -367,11 +367,11 @@ def callback(dispatcher: Callable[P, R]) -> Callable[P, R]:
 
     A dispatcher would do as well, but Numba looks up its address anew in every call, which takes 0.1 ms.
     """
-    compiled = cast("Any", ready(dispatcher))
+    found = cast("Any", compiled(dispatcher))
     if UNCOMPILED:
         return dispatcher
     if id(dispatcher) not in _callbacks:
-        (result,) = compiled.overloads.values()
+        (result,) = found.overloads.values()
         _callbacks[id(dispatcher)] = numba.types.CompileResultWAP(result)
     return cast("Callable[P, R]", _callbacks[id(dispatcher)])
 
@@ -408,7 +408,7 @@ def names_needed(kernels: Iterable[Callable[..., Any]]) -> list[str]:
 
 def compile_for_use(name: str) -> None:
     """Compile a kernel and all that it calls, or load them from the cache."""
-    ready(_kernel_named(name))
+    compiled(_kernel_named(name))
 
 
 def compile_for_cache(name: str) -> None:

@@ -14,18 +14,18 @@ from numba.core.typing.templates import signature as typing_signature
 from numba.extending import lower_builtin
 
 
-def stand_in_for(name: str, symbol: Callable[[], str], signature: object) -> Callable[..., Any]:
+def external_call(name: str, symbol: Callable[[], str], signature: object) -> Callable[..., Any]:
     """Return a function that stands, in kernels, for the code at a symbol, of a kernel with the given signature.
 
     The symbol is asked for when a kernel that calls it is compiled: by then all is known that it depends on.
     """
     arguments, result = normalize_signature(signature)
 
-    def stand_in(*_: object) -> None:
+    def call(*_: object) -> None:
         raise NotImplementedError(f"{name} can be called from kernels only")
 
     class Template(ConcreteTemplate):
-        key = stand_in
+        key = call
         cases: ClassVar[list[Any]] = [typing_signature(result, *arguments)]
 
     def lower(context: Any, builder: Any, sig: Any, values: Any) -> Any:
@@ -36,9 +36,9 @@ def stand_in_for(name: str, symbol: Callable[[], str], signature: object) -> Cal
         return answer
 
     infer(Template)
-    infer_global(stand_in, types.Function(Template))
-    lower_builtin(stand_in, *arguments)(lower)
-    return stand_in
+    infer_global(call, types.Function(Template))
+    lower_builtin(call, *arguments)(lower)
+    return call
 
 
 def define(symbol: str, compiled: Any) -> None:

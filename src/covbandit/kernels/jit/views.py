@@ -33,6 +33,7 @@ from typing import Any, ClassVar, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
+from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     infer_getattr,
@@ -117,7 +118,8 @@ def register(declared: type, view: View) -> None:
     def construct(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         made = cgutils.create_struct_proxy(view)(context, builder)
         made.state = given[0]
-        return made._getvalue()
+        # The view refers to the same arrays: where code that calls kernels counts references, it must count this one.
+        return impl_ret_borrowed(context, builder, view, made._getvalue())
 
     type_callable(declared)(typer)
     lower_builtin(declared, view.state)(construct)
@@ -181,7 +183,7 @@ def _get(context: Any, builder: Any, view: View, value: Any, name: str) -> Any:
     shape = _shape(context, builder, view, value, found)
     strides = [_times(builder, _WORD(_BYTES), *shape[axis + 1 :]) for axis in range(len(shape))]
     array = make_array(view.type_of(name))(context, builder)
-    # Kernels count no references, so the array need not know who owns its memory.
+    # Without an owner: the state, which the caller holds, keeps the memory.
     populate_array(array, data=address, shape=shape, strides=strides, itemsize=_BYTES, meminfo=None)
     return array._getvalue()
 

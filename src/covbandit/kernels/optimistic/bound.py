@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from covbandit.core.typing import F64, I64
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.kernels.optimistic.majorants import (
     chord_majorant,
     fit_chord,
@@ -312,4 +312,4 @@ def _choose_division(
                     division[2] = b
 
 
-call_bound_node = separate(bound_node)
+call_bound_node = out_of_line(bound_node)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from covbandit.core.typing import F64, I64
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.kernels.qp.decision_set import ROUNDING
 
 _ENOUGH = 1e-13  # a move that promises no more than this share of the terms is none
@@ -262,8 +262,8 @@ def exchange(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w: F64,
     return float(best)
 
 
-call_climb = separate(climb)
-_call_exchange = separate(exchange)
+call_climb = out_of_line(climb)
+_call_exchange = out_of_line(exchange)
 
 
 @kernel(
@@ -280,4 +280,4 @@ def improve(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, w: F64, 
     return value
 
 
-call_improve = separate(improve)
+call_improve = out_of_line(improve)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from covbandit.core.typing import F64, I64
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.kernels.optimistic.majorants import lift_to_concave
 from covbandit.kernels.optimistic.node import (
     ACTIVE,
@@ -192,7 +192,7 @@ def bound_quadratic(status: I64, n: int, size: float, work: F64, slabs: F64, ord
     return min(bound, level + 2.0 * max(highest - level, 0.0))
 
 
-call_bound_quadratic = separate(bound_quadratic)
+call_bound_quadratic = out_of_line(bound_quadratic)
 
 
 @kernel()

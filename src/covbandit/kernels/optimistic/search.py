@@ -34,7 +34,7 @@ from __future__ import annotations
 import numpy as np
 
 from covbandit.core.typing import F64, I64
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.kernels.optimistic.moves import MOVE_ROWS, MOVES, ROUGHLY, call_climb, call_improve
 from covbandit.kernels.optimistic.shaking import call_shake_tops
 from covbandit.kernels.qp.decision_set import ROUNDING, is_feasible, largest_support
@@ -401,4 +401,4 @@ def _look_ahead(
     return best
 
 
-call_search = separate(search_optimistic)
+call_search = out_of_line(search_optimistic)

@@ -11,7 +11,7 @@ happened often enough.
 from __future__ import annotations
 
 from covbandit.core.typing import F64, I64
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.kernels.optimistic.moves import call_improve
 from covbandit.kernels.random.choice import next_random, pick
 
@@ -163,4 +163,4 @@ def shake_tops(
     return best
 
 
-call_shake_tops = separate(shake_tops)
+call_shake_tops = out_of_line(shake_tops)

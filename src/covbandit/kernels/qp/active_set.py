@@ -12,9 +12,9 @@ nine, with literals: see `ZERO`  1.59, 1.54
 eighteen steps                   1.25, 1.23                             0.94, 0.84 to 1.00
 ===============================  =====================================  =============================================
 
-To measure compilation, run ``ready(maximize_on_simplex)`` in new processes, in turns with the other version, each with
-an empty folder as ``NUMBA_CACHE_DIR``, and take the CPU time after any other function has been compiled. To measure
-solves, let a kernel call `call_simplex_maximizer` on some dozen problems, in turns of some milliseconds.
+To measure compilation, run ``compiled(maximize_on_simplex)`` in new processes, in turns with the other version, each
+with an empty folder as ``NUMBA_CACHE_DIR``, and take the CPU time after any other function has been compiled. To
+measure solves, let a kernel call `call_simplex_maximizer` on some dozen problems, in turns of some milliseconds.
 """
 
 from __future__ import annotations

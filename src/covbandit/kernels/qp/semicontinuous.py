@@ -34,7 +34,7 @@ from __future__ import annotations
 import numpy as np
 
 from covbandit.core.typing import F64, I64
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.kernels.qp.decision_set import ROUNDING, is_feasible
 from covbandit.kernels.qp.simplex import call_simplex_maximizer, iteration_limit
 
@@ -198,4 +198,4 @@ def maximize_semicontinuous(
     return nodes if proved else -nodes
 
 
-call_semicontinuous_maximizer = separate(maximize_semicontinuous)
+call_semicontinuous_maximizer = out_of_line(maximize_semicontinuous)

@@ -31,7 +31,7 @@ limit      scalar            iterations at most; `iteration_limit` is ample
 from __future__ import annotations
 
 from covbandit.core.typing import F64, I64
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.kernels.qp.active_set import (
     FREE,
     INEXACT,
@@ -196,4 +196,4 @@ def maximize_on_simplex(
     return iteration if converged else -iteration
 
 
-call_simplex_maximizer = separate(maximize_on_simplex)
+call_simplex_maximizer = out_of_line(maximize_on_simplex)

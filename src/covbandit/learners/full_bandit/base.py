@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, NotIdentified, StateFileError
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.learners.full_bandit.design_schedule import (
     EXACT,
     PROJECT,
@@ -160,9 +160,9 @@ class ExploreThenExploit(Learner):
         self._view.design = whole
 
     def _on_retirement(self) -> None:
-        ready(find_place)(self._state)
+        compiled(find_place)(self._state)
         if self.rounds_completed:
-            ready(self._kernel("_refresh_kernel"))(self._state)
+            compiled(self._kernel("_refresh_kernel"))(self._state)
 
 
 class MergingExploreThenExploit(ExploreThenExploit):
@@ -176,6 +176,6 @@ class MergingExploreThenExploit(ExploreThenExploit):
         mine.action_mean += between * (m / total)
         mine.action_scatter += theirs.action_scatter + between**2 * (n * m / total)
         mine.action_count += m
-        ready(find_place)(self._state)
+        compiled(find_place)(self._state)
         if self.rounds_completed:
-            ready(self._kernel("_refresh_kernel"))(self._state)
+            compiled(self._kernel("_refresh_kernel"))(self._state)

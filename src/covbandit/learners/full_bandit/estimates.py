@@ -24,7 +24,7 @@ import numpy as np
 from covbandit.core.typing import F64
 from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS
 from covbandit.kernels.algebra.semidefinite import call_project_on_semidefinite
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.learners.full_bandit.design_schedule import DesignState, has_closed_forms, is_usable
 from covbandit.learners.protocol.retired_options import first_in_use
 from covbandit.learners.protocol.state import UPDATE, State
@@ -133,7 +133,7 @@ def _estimate_by_inverse(s: DesignState) -> None:
                 at += n
 
 
-call_estimate_moments = separate(estimate_moments)
+call_estimate_moments = out_of_line(estimate_moments)
 
 
 @kernel()

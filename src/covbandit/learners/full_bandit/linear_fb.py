@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from covbandit.core.typing import F64
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.learners.full_bandit.base import MergingExploreThenExploit
 from covbandit.learners.full_bandit.design_schedule import COMPLETED_A_ROUND, DesignState, absorb_action
 from covbandit.learners.full_bandit.estimates import call_estimate_moments
@@ -28,7 +28,7 @@ def _refresh(state: State) -> None:
     s.weights[best] = 1.0
 
 
-_call_refresh = separate(_refresh)
+_call_refresh = out_of_line(_refresh)
 
 
 @kernel(ABSORB)

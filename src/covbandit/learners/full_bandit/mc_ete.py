@@ -11,7 +11,7 @@ from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import Unsupported
 from covbandit.kernels.algebra.cholesky import cholesky
-from covbandit.kernels.jit.compilation import kernel, ready, separate
+from covbandit.kernels.jit.compilation import compiled, kernel, out_of_line
 from covbandit.kernels.optimistic.search import SEARCH_SLABS, call_search
 from covbandit.kernels.qp.simplex import call_simplex_maximizer, iteration_limit
 from covbandit.learners.full_bandit.base import Indefinite, MergingExploreThenExploit
@@ -126,8 +126,8 @@ def _refresh_exactly(state: State) -> None:
         _search(s)
 
 
-_call_refresh = separate(_refresh)
-_call_refresh_exactly = separate(_refresh_exactly)
+_call_refresh = out_of_line(_refresh)
+_call_refresh_exactly = out_of_line(_refresh_exactly)
 
 
 @kernel(ABSORB)
@@ -261,7 +261,7 @@ class MCETE(MergingExploreThenExploit):
         weights = self.ask(outstanding)
         s = self._view
         t = self.rounds_told + 1 + outstanding
-        if (self.hold is not None and t <= self.hold[1]) or ready(scheduled_action)(self._state, t) >= 0:
+        if (self.hold is not None and t <= self.hold[1]) or compiled(scheduled_action)(self._state, t) >= 0:
             raise Unsupported(f"round {t} follows a schedule: there is nothing to certify but in exploitation")
         if self.rounds_completed == 0:
             raise Unsupported("nothing is known to certify a decision by before the first round of the design is told")

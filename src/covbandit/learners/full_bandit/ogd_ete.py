@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from covbandit.core import validation
 from covbandit.core.typing import F64
-from covbandit.kernels.jit.compilation import kernel, ready, separate
+from covbandit.kernels.jit.compilation import compiled, kernel, out_of_line
 from covbandit.kernels.qp.projection import project_on_simplex
 from covbandit.learners.full_bandit.base import ExploreThenExploit, Indefinite
 from covbandit.learners.full_bandit.design_schedule import (
@@ -39,7 +39,7 @@ def _refresh(state: State) -> None:
             s.weights[i] = s.start_weights[i]
 
 
-_call_refresh = separate(_refresh)
+_call_refresh = out_of_line(_refresh)
 
 
 @kernel()
@@ -148,4 +148,4 @@ class OGDETE(ExploreThenExploit):
         s = self._view
         if s.weights.any():
             s.weights[s.cap <= 0] = -np.inf
-            ready(project_on_simplex)(s.weights)
+            compiled(project_on_simplex)(s.weights)

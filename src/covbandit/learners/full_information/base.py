@@ -41,7 +41,7 @@ class FullInformationLearner(Learner):
     @property
     def counts(self) -> F64:
         """How often each option has been observed (with forgetting: the effective number)."""
-        return missing_rewards.counts(self.statistics) if self.statistics else super().counts
+        return missing_rewards.counts(self.statistics) if self._keeps_pairs else super().counts
 
     # What a subclass may write ---------------------------------------------------------------------------------------
 
@@ -90,13 +90,13 @@ class FullInformationLearner(Learner):
 
     def _update_books(self) -> None:
         super()._update_books()
-        if self.statistics:
+        if self._keeps_pairs:
             waiting = np.ones(self.n_options, dtype=bool)
             waiting[self._members()] = False
             self._view.cap[waiting] = 0.0
 
     def _on_retirement(self) -> None:
-        if self.statistics:
+        if self._keeps_pairs:
             self._recompute()
 
     def _switch_to_pairwise(self) -> None:
@@ -106,7 +106,7 @@ class FullInformationLearner(Learner):
         self.statistics = missing_rewards.from_moments(*moments, self.rounds_told, self._squares())
 
     def _absorb_partly(self, weights: F64, rewards: F64) -> None:
-        if not self.statistics:
+        if not self._keeps_pairs:
             self._switch_to_pairwise()
         missing_rewards.absorb(self.statistics, rewards, self._keep())
         self._recompute()
@@ -122,7 +122,7 @@ class FullInformationLearner(Learner):
         self._view.count = n
 
     def _estimates(self) -> Estimates:
-        return self._partial_estimates() if self.statistics else self._complete_estimates()
+        return self._partial_estimates() if self._keeps_pairs else self._complete_estimates()
 
     def _partial_estimates(self) -> Estimates:
         """Return what is known of each option from its own observations, and of each pair from its own."""

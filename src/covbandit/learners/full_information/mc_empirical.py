@@ -164,7 +164,7 @@ class MCEmpirical(FullInformationLearner):
     def _merge(self, other: Self) -> None:
         if self.half_life is not None:
             raise Unsupported("learners that forget (half_life) cannot be merged: their statistics depend on the order")
-        if self.statistics or other.statistics:
+        if self._keeps_pairs or other._keeps_pairs:
             raise Unsupported("learners that were told rounds with missing rewards cannot be merged; tell them to one")
         mine, theirs = self._view, other._view
         mine.mean, mine.scatter = merge_moments(

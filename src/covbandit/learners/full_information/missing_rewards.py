@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from covbandit.core.typing import F64, I64
 from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS
 from covbandit.kernels.algebra.semidefinite import project_on_semidefinite
-from covbandit.kernels.jit.compilation import ready, uncompiled
+from covbandit.kernels.jit.compilation import compiled, uncompiled
 from covbandit.kernels.moments import pair_covariance
 
 Pairs = dict[str, F64]
@@ -121,5 +121,5 @@ def moments(pairs: Pairs, chosen: I64) -> tuple[F64, F64, float]:
     # A common history has nothing to correct; rounding alone would have singular matrices changed.
     if np.ptp(pairs["pair_seen"][block]) > 0:
         work = np.empty((d, d)), np.empty(d), np.empty(DECOMPOSITION_SLABS * d * d)
-        ready(project_on_semidefinite)(sigma, *work)
+        compiled(project_on_semidefinite)(sigma, *work)
     return mean, sigma, float(n.min())

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
-from covbandit.kernels.jit.compilation import kernel, ready, uncompiled
+from covbandit.kernels.jit.compilation import compiled, kernel, uncompiled
 from covbandit.kernels.moments import update_moments
 from covbandit.kernels.qp.projection import project_on_semicontinuous, project_on_simplex
 from covbandit.learners.full_information import missing_rewards
@@ -221,7 +221,7 @@ class OGD(FullInformationLearner):
     def _absorb_partly(self, weights: F64, rewards: F64) -> None:
         known = ~np.isnan(rewards)
         before = self._view.mean.copy(), self.counts > 0
-        if self.statistics:
+        if self._keeps_pairs:
             before = missing_rewards.means(self.statistics), self.counts > 0
         super()._absorb_partly(weights, rewards)
         members = self._members()
@@ -244,4 +244,4 @@ class OGD(FullInformationLearner):
 
     def _project(self) -> None:
         if self._view.cap.any():  # else nothing is known of the options in use, and the start weights are played
-            ready(_project_once)(self._state)
+            compiled(_project_once)(self._state)

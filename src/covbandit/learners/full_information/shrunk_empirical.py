@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from covbandit.core import validation
 from covbandit.core.typing import F64
-from covbandit.kernels.jit.compilation import kernel, ready
+from covbandit.kernels.jit.compilation import compiled, kernel
 from covbandit.kernels.moments import update_moments
 from covbandit.learners.full_information import missing_rewards
 from covbandit.learners.full_information.base import FullInformationLearner
@@ -287,7 +287,7 @@ class ShrunkEmpirical(FullInformationLearner):
 
     def _on_retirement(self) -> None:
         # Shrinkage targets average over the options in use only, so switch to pairwise statistics.
-        if not self.statistics and self._view.n_in_use < self.n_options:
+        if not self._keeps_pairs and self._view.n_in_use < self.n_options:
             self._switch_to_pairwise()
         super()._on_retirement()
 
@@ -297,7 +297,7 @@ class ShrunkEmpirical(FullInformationLearner):
         small.count = n
         small.raw_mean = mean
         small.raw_scatter = n * covariance
-        ready(_shrink_once)(memory)
+        compiled(_shrink_once)(memory)
         super()._write_moments(members, small.mean, small.scatter / n, n)
 
     def _partial_estimates(self) -> Estimates:

@@ -6,7 +6,6 @@ import inspect
 import warnings
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,9 +16,10 @@ from covbandit.core import validation
 from covbandit.core.fingerprints import remember
 from covbandit.core.typing import F64
 from covbandit.errors import AssumptionWarning, InvalidInput, Unsupported
-from covbandit.kernels.jit.compilation import ready
+from covbandit.kernels.jit.compilation import compiled
 from covbandit.learners.protocol import serialization
 from covbandit.learners.protocol.explanation import Estimates, Explanation, explain
+from covbandit.learners.protocol.observations import check_observation, check_partial, check_rounds
 from covbandit.learners.protocol.retired_options import as_in_use, confine, confine_in_place, level
 from covbandit.learners.protocol.setup_warnings import said_before, say
 from covbandit.learners.protocol.state import LearnerState, State
@@ -246,7 +246,7 @@ class Learner(ABC):
             If anything cannot be used; nothing has changed then.
         """
         w = validation.as_weights(weights, self.n_options, self.options)
-        self._absorb_checked(w, self._check_observation(w, observation))
+        self._absorb_checked(w, check_observation(self, w, observation))
         if self.rounds_told % _DOUBT_EVERY == 0:
             self._warn()
 
@@ -289,7 +289,7 @@ class Learner(ABC):
                 "options that did not exist" + (", and NaN" if self.feedback == "chosen" else "")
             )
         w = validation.as_weights(weights, self.n_options, self.options)
-        y = self._check_partial(w, rewards)
+        y = check_partial(self, w, rewards)
         self._absorb_checked(w, y, missing=bool(np.isnan(y).any()))
         if self.rounds_told % _DOUBT_EVERY == 0:
             self._warn()
@@ -352,7 +352,7 @@ class Learner(ABC):
             raise InvalidInput(f"{len(w_all)} rows of weights but {len(y_all)} observations")
         before = self._snapshot()
         try:
-            for w, y in self._check_rounds(w_all, y_all):
+            for w, y in check_rounds(self, w_all, y_all):
                 self._absorb_checked(w, y)
         except BaseException:
             self._restore(before)
@@ -413,7 +413,7 @@ class Learner(ABC):
         """
         if type(other) is not type(self):
             raise InvalidInput(f"cannot merge {type(other).__name__} into {type(self).__name__}")
-        mine, theirs = serialization.plain(self.config()), serialization.plain(other.config())
+        mine, theirs = serialization.to_plain(self.config()), serialization.to_plain(other.config())
         for name in mine:
             if mine[name] != theirs[name]:
                 raise InvalidInput(f"cannot merge: {name} is {mine[name]!r} here and {theirs[name]!r} there")
@@ -476,6 +476,14 @@ class Learner(ABC):
             self._warned = True
             warnings.warn(doubt, AssumptionWarning, stacklevel=3)
 
+    @property
+    def _keeps_pairs(self) -> bool:
+        """Whether a compiled learner was once told a round with a missing reward, and keeps statistics of pairs since.
+
+        They are in ``self.statistics``, which compiled learners use for nothing else.
+        """
+        return self.compiled and bool(self.statistics)
+
     def _kernel(self, name: str) -> Callable[..., None]:
         """Return the class's kernel of this name; overridden where it depends on the learner's arguments."""
         found: Callable[..., None] = getattr(type(self), name)
@@ -490,9 +498,9 @@ class Learner(ABC):
 
     def _decide_into(self, t: int, weights: F64) -> None:
         if self._decide_kernel is not None:
-            ready(self._kernel("_decide_kernel"))(self._state, t, weights)
+            compiled(self._kernel("_decide_kernel"))(self._state, t, weights)
             if self._confined:
-                ready(confine_in_place)(weights, self._view.cap, self._view.start_weights)
+                compiled(confine_in_place)(weights, self._view.cap, self._view.start_weights)
                 validation.as_weights(weights, self.n_options, self.options, "decided weight")
             return
         answer = validation.as_weights(self._decide(t), self.n_options, self.options, "decided weight")
@@ -518,77 +526,6 @@ class Learner(ABC):
             s.held_weights = confine(self.hold[0], s.cap, s.start_weights)
             s.hold_rounds = self.hold[1]
 
-    def _check_rounds(self, w_all: F64, y_all: list[Any]) -> Sequence[tuple[F64, F64]]:
-        """Check all rounds, at once where that is possible; a round that is refused is named."""
-        if self.feedback == "all" and w_all.shape == (len(y_all), self.n_options):
-            with suppress(InvalidInput):
-                rewards = validation.as_array(y_all, "reward", 2)
-                if (
-                    rewards.shape == w_all.shape
-                    and (w_all >= 0).all()
-                    and np.abs(w_all.sum(axis=1) - 1).max(initial=0) <= validation.SUM_TOLERANCE
-                    and np.abs(rewards).max(initial=0) <= validation.LARGEST
-                ):
-                    return list(zip(w_all, rewards, strict=True))
-        checked = []
-        for k, (w_row, y_row) in enumerate(zip(w_all, y_all, strict=True)):
-            try:
-                w = validation.as_weights(w_row, self.n_options, self.options)
-                checked.append((w, self._check_observation(w, y_row)))
-            except InvalidInput as error:
-                raise InvalidInput(f"row {k}: {error}; nothing was told") from None
-        return checked
-
-    def _check_observation(self, weights: F64, observation: ArrayLike) -> F64:
-        d = self.n_options
-        if self.feedback == "total":
-            if np.ndim(observation) != 0:
-                raise InvalidInput(
-                    f"{type(self).__name__} sees totals only: tell one number, not an array of shape "
-                    f"{np.shape(observation)}"
-                )
-            total = validation.as_float(observation, "observation")
-            return validation.as_rewards([total], 1, ("total",))
-        if np.ndim(observation) != 1:
-            raise InvalidInput(
-                f"observation must be {d} rewards, one per option, got an array of shape {np.shape(observation)}"
-            )
-        if self.feedback == "all":
-            return validation.as_rewards(observation, d, self.options)
-        return self._check_chosen(weights, validation.as_array(observation, "reward", 1))
-
-    def _check_chosen(self, weights: F64, rewards: F64) -> F64:
-        if rewards.size != self.n_options:
-            raise InvalidInput(f"reward must have {self.n_options} entries, one per option, got {rewards.size}")
-        for i in range(self.n_options):
-            who = validation.label(i, self.options)
-            if weights[i] > 0 and np.isnan(rewards[i]):
-                raise InvalidInput(f"{who}: reward is missing although its weight is {weights[i]}")
-            if weights[i] == 0 and not np.isnan(rewards[i]):
-                raise InvalidInput(
-                    f"{who}: reward {rewards[i]} given although its weight is 0; use NaN for options not seen"
-                )
-        validation.as_rewards(np.where(np.isnan(rewards), 0.0, rewards), self.n_options, self.options)
-        return rewards
-
-    def _check_partial(self, weights: F64, rewards: ArrayLike) -> F64:
-        if np.ndim(rewards) != 1:
-            raise InvalidInput(
-                f"rewards must be {self.n_options} numbers, one per option, got an array of shape {np.shape(rewards)}"
-            )
-        y = validation.as_array(rewards, "reward", 1)
-        missing = np.isnan(y)
-        validation.as_rewards(np.where(missing, 0.0, y), self.n_options, self.options)
-        if missing.all():
-            raise InvalidInput("no option has a reward: there is nothing to learn from this round; leave it out")
-        played = missing & (weights > 0)
-        if played.any():
-            i = int(np.argmax(played))
-            raise InvalidInput(
-                f"{validation.label(i, self.options)}: reward is missing although its weight is {weights[i]}"
-            )
-        return y
-
     def _absorb_checked(self, weights: F64, observation: F64, missing: bool = False) -> None:
         if self._absorb_kernel is None:
             before = serialization.copy_statistics(self.statistics)
@@ -601,10 +538,10 @@ class Learner(ABC):
                 self.statistics = before
                 raise
             self._view.count += ~np.isnan(observation) if self.feedback == "all" else weights > 0
-        elif missing or self.statistics:  # compiled learners have these only once a reward was missing
+        elif missing or self._keeps_pairs:
             self._absorb_partly(weights, observation)
         else:
-            ready(self._kernel("_absorb_kernel"))(self._state, weights, observation)
+            compiled(self._kernel("_absorb_kernel"))(self._state, weights, observation)
         self._view.last_weights = weights
         self._view.told += 1
 

@@ -9,7 +9,7 @@ import numpy as np
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import Infeasible, InvalidInput
-from covbandit.kernels.jit.compilation import kernel, separate, uncompiled
+from covbandit.kernels.jit.compilation import kernel, out_of_line, uncompiled
 from covbandit.kernels.qp.decision_set import largest_support
 
 
@@ -129,4 +129,4 @@ def confine_in_place(weights: F64, caps: F64, otherwise: F64) -> None:
             weights[i] = otherwise[i]
 
 
-call_confine_in_place = separate(confine_in_place)
+call_confine_in_place = out_of_line(confine_in_place)

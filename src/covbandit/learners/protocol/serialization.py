@@ -30,16 +30,16 @@ _SUM = 1e-6  # how far from one saved weights may sum to
 _PAIRS = ("pair_count", "pair_seen", "pair_mean", "pair_scatter")
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Turn arrays, tuples and NumPy scalars into what JSON knows; arrays are marked so that they come back as such."""
     if isinstance(value, np.ndarray):
         return {"array": value.tolist(), "dtype": str(value.dtype), "shape": list(value.shape)}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_plain(item) for key, item in value.items()}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise CovbanditError(
@@ -47,14 +47,14 @@ def plain(value: Any) -> Any:
     )
 
 
-def lively(value: Any) -> Any:
-    """Undo `plain`."""
+def from_plain(value: Any) -> Any:
+    """Undo `to_plain`."""
     if isinstance(value, dict):
         if value.keys() == {"array", "dtype", "shape"}:
             return _array(value["array"], value["dtype"], value["shape"])
-        return {key: lively(item) for key, item in value.items()}
+        return {key: from_plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [lively(item) for item in value]
+        return [from_plain(item) for item in value]
     return value
 
 
@@ -77,7 +77,7 @@ def _array(entries: Any, dtype: Any, shape: Any) -> NDArray[Any]:
 
 def copy_statistics(statistics: dict[str, Any]) -> dict[str, Any]:
     """Return an independent copy of a plain-Python learner's statistics."""
-    return {key: lively(plain(value)) for key, value in statistics.items()} if statistics else {}
+    return {key: from_plain(to_plain(value)) for key, value in statistics.items()} if statistics else {}
 
 
 def class_name(kind: type[Learner]) -> str:
@@ -103,10 +103,10 @@ def describe(learner: Learner) -> dict[str, Any]:
     told, arrays, statistics = learner._snapshot()
     return {
         "class": class_name(type(learner)),
-        "config": plain(learner.config()),
+        "config": to_plain(learner.config()),
         "rounds_told": told,
         "arrays": {name: array.tolist() for name, array in arrays.items()},
-        "statistics": plain(statistics),
+        "statistics": to_plain(statistics),
     }
 
 
@@ -139,12 +139,12 @@ def restore(content: dict[str, Any], origin: str = "saved learner") -> Learner:
         )
     kind = known[name]
     try:
-        config = lively(content["config"])
+        config = from_plain(content["config"])
         arrays = {key: np.array(value, dtype=np.float64) for key, value in content["arrays"].items()}
         _require_shapes(kind, config, arrays)
         with said_before():
             learner = kind(**config)
-        restore_snapshot(learner, content["rounds_told"], arrays, lively(content["statistics"]))
+        restore_snapshot(learner, content["rounds_told"], arrays, from_plain(content["statistics"]))
     except UNREADABLE as error:
         raise StateFileError(f"{origin} does not fit {name}: {str(error) or type(error).__name__}") from None
     return learner

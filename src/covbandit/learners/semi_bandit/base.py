@@ -12,7 +12,7 @@ from covbandit.core import validation
 from covbandit.core.tables import as_number
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput, Unsupported
-from covbandit.kernels.jit.compilation import ready, uncompiled
+from covbandit.kernels.jit.compilation import compiled, uncompiled
 from covbandit.kernels.moments import pair_covariance
 from covbandit.learners.protocol.base import Hold, Learner
 from covbandit.learners.protocol.certification import certify_search
@@ -44,7 +44,7 @@ class SemiBanditLearner(Learner):
         require_finite(arrays, ["mean", "pair_mean", "scatter"])
 
     def _on_retirement(self) -> None:
-        ready(self._kernel("_start_up_kernel"))(self._state)
+        compiled(self._kernel("_start_up_kernel"))(self._state)
 
     def certify(self, outstanding: int = 0, tolerance: float = 1e-9, node_limit: int = 1_000_000) -> Optimum:
         """Return the proven best weights of the next round, where `ask` only searches.

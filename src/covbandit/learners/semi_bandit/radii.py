@@ -19,7 +19,7 @@ g                 `covariance_radius`
 2β                `confidence_factor`
 Σ̄ = Σ̂ + g         `upper_covariance`
 the sum of Σ̄_s    `add_upper_covariances` round by round, `begin_upper_sum` after start-up
-E²                `fill_reward_bonus` (MC-UCB), `fill_gamma_bonus` (Γ in place of every Σ̄)
+E²                `reward_bonus` (MC-UCB), `fill_gamma_bonus` (Γ in place of every Σ̄)
 ================  ==========================================================================
 
 The formulas of g and β themselves are in ``covbandit.kernels.confidence``, since `covbandit.theory` uses them, too.

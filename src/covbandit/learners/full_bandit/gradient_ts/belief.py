@@ -18,7 +18,7 @@ from covbandit.core.typing import F64
 from covbandit.kernels.algebra.cholesky import cholesky, solve_cholesky
 from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS, decompose
 from covbandit.kernels.algebra.semidefinite_metric import METRIC_ROWS, call_project_in_metric
-from covbandit.kernels.jit.compilation import kernel, separate
+from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.kernels.qp.simplex import call_simplex_maximizer, iteration_limit
 from covbandit.kernels.random.counter_random import fill_normal, stream
 from covbandit.kernels.random_coefficients import call_solve_random_coefficients, pair_count, pair_index, unpack
@@ -120,7 +120,7 @@ def refresh(state: State, t: int) -> None:
     s.next_refresh = t + max(1.0, np.floor(s.refresh * t))
 
 
-call_refresh = separate(refresh)
+call_refresh = out_of_line(refresh)
 
 
 @kernel()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import Unsupported
-from covbandit.kernels.jit.compilation import kernel, ready
+from covbandit.kernels.jit.compilation import compiled, kernel
 from covbandit.kernels.random.counter_random import stream, uniform
 from covbandit.learners.full_bandit.active_design import add_usable_action, usable_count
 from covbandit.learners.full_bandit.gradient_ts.belief import call_refresh, phased_in, play_sample, refresh
@@ -243,7 +243,7 @@ class GradientTS(Learner):
         s = self._view
         if s.unit > 0:
             s.centre = confine(s.centre, s.cap, s.start_weights)
-            ready(refresh)(self._state, self.rounds_told + 1)
+            compiled(refresh)(self._state, self.rounds_told + 1)
 
     def _parameters(self) -> Mapping[str, ArrayLike]:
         return {
