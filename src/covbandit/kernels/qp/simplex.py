@@ -30,21 +30,29 @@ limit      scalar            iterations at most; `iteration_limit` is ample
 
 from __future__ import annotations
 
-import numpy as np
-
 from covbandit.core.typing import F64, I64
 from covbandit.kernels.jit.compilation import kernel, out_of_line
-
-_EPS = 2.220446049250313e-16
-_SINGULAR = 1e-13  # a pivot below this share of its terms is rounding
-_NOISE = 64.0 * _EPS  # differences of gradients below this share of their terms are rounding
-_TOUCH = 2.0 * _EPS  # a free weight this close outside its bounds is on them
-
-# status of an option
-_LOWER = 0
-_FREE = 1
-_UPPER = 2
-_WAITING = 3  # at zero; taking it in made no progress, so it waits until something else does
+from covbandit.kernels.qp.active_set import (
+    FREE,
+    INEXACT,
+    LOWER,
+    NO,
+    NONE,
+    OPTIMAL,
+    UPPER,
+    ZERO,
+    Problem,
+    Work,
+    add_to_factor,
+    choose_reference,
+    price,
+    put_on_bound,
+    remove_from_factor,
+    solve_on_free,
+    step_along_null,
+    step_to_maximizer,
+    write_start,
+)
 
 
 @kernel()
@@ -71,167 +79,55 @@ def maximize_on_simplex(
 ) -> int:
     """Write the maximiser into `w`; return the number of iterations, negative if the limit ended it."""
     d = theta.size
-    x = work[0]
-    g = work[1]
-    col = work[2]
-    inv = work[3]
     status = order[d:]
-    # On the simplex a constant added to θ changes nothing, so take it out: rewards of 1e8 ± 1 then lose no digits.
     base = theta[0]
-
-    # A feasible start. Told weights may lie a little, or after a change of caps far, outside.
-    total = 0.0
-    largest_theta = 0.0
-    largest_m = 0.0
-    capped = False
+    g = work[1]
+    p = Problem(theta, base, M, scale, cap)
+    s = Work(w, status, order, U, work[3], work[0], work[2], g)
+    linear, largest = write_start(p, start, w)
+    if linear:
+        return 0
+    at_cap = ZERO
     for i in range(d):
-        wi = max(start[i], 0.0)
-        if cap[i] < 1.0:
-            capped = True
-            wi = min(wi, cap[i])
-        w[i] = wi
-        total += wi
-        largest_theta = max(largest_theta, abs(theta[i] - base))
-        largest_m = max(largest_m, M[i, i])
-    # Curvature below the rounding of the linear term cannot change the answer beyond rounding.
-    linear = scale * largest_m <= 1e-16 * largest_theta or scale * largest_m <= 0.0
-    if linear or not total > 0.0:
-        # Fill the options in the order of their own utility: exact if linear, else a good vertex to start from.
-        for i in range(d):
-            w[i] = 0.0
-        total = 0.0
-        while total < 1.0:
-            best = -1
-            best_key = -np.inf
-            for i in range(d):
-                key = theta[i] - (0.0 if linear else 0.5 * scale * M[i, i])
-                if w[i] == 0.0 and cap[i] > 0.0 and key > best_key:
-                    best = i
-                    best_key = key
-            if best < 0:
-                break
-            w[best] = min(1.0 - total, cap[best])
-            total += w[best]
-        if linear:
-            return 0
-    elif capped:
-        # Clipping took weight away: give it to options that have room, or take the excess back.
-        excess = total - 1.0
-        for i in range(d):
-            move = min(excess, w[i]) if excess > 0.0 else max(excess, w[i] - min(cap[i], 1.0))
-            w[i] -= move
-            excess -= move
-
-    at_cap = 0
-    for i in range(d):
-        status[i] = _FREE if w[i] > 0.0 else _LOWER
-        if status[i] == _FREE and cap[i] < 1.0 and w[i] >= cap[i]:
-            status[i] = _UPPER
+        status[i] = FREE if w[i] > 0.0 else LOWER
+        if w[i] > 0.0 and cap[i] < 1.0 and w[i] >= cap[i]:
+            status[i] = UPPER
             at_cap += 1
 
-    ref = -1
-    n_free = 0
-    n_queue = 0
+    ref = NONE
+    n_free = ZERO  # options in the factor
+    n_queue = 0  # free options that are still to be added to it
     rebuild = True
-    by_variance = False
+    by_variance = NO
     refining = 0
-    entering = -1
+    entering = NONE
     iteration = 0
     converged = False
     while iteration < limit:
         iteration += 1
-        drop = -1  # position in the factor of an option that met a bound
+        drop = NONE  # position in the factor of an option that met a bound
 
         if rebuild:
-            # Choose the reference (the largest weight, or the least variance where scales differ widely) and queue the
-            # other free options. The queue sits at the end of `order` and shrinks as the factor grows at the front.
             rebuild = False
-            ref = -1
-            n_free = 0
-            n_queue = 0
-            for i in range(d):
-                if status[i] == _FREE and (ref < 0 or (M[i, i] < M[ref, ref] if by_variance else w[i] > w[ref])):
-                    ref = i
-            for i in range(d - 1, -1, -1):
-                if status[i] == _FREE and i != ref:
-                    n_queue += 1
-                    order[d - n_queue] = i
-
+            n_free = ZERO
+            ref, n_queue = choose_reference(p, s, by_variance)
         while n_queue > 0:
-            # Take the next option into the factor.
             j = order[d - n_queue]
             n_queue -= 1
-            offset = M[ref, j] - M[ref, ref]
-            pivot = M[j, j] - M[ref, j] - offset
-            terms = M[j, j] + M[ref, ref]
-            for a in range(n_free):
-                i = order[a]
-                col[a] = M[j, i] - M[ref, i] - offset
-            for a in range(n_free):
-                y = col[a]
-                u = y * inv[a]
-                col[a] = u
-                pivot -= y * u
-                for b in range(a + 1, n_free):
-                    col[b] -= y * U[a, b]
-            if pivot > _SINGULAR * terms:
-                for a in range(n_free):
-                    U[a, n_free] = col[a]
-                inv[n_free] = 1.0 / pivot
-                order[n_free] = j
+            if add_to_factor(p, s, n_free, ref, j):
                 n_free += 1
                 continue
             if not by_variance:
                 # Was it the reference that drowned the pivot? Then start again with a quieter one.
                 for i in range(d):
-                    if status[i] == _FREE and 16.0 * M[i, i] < M[ref, ref]:
+                    if status[i] == FREE and 16.0 * M[i, i] < M[ref, ref]:
                         by_variance = True
                 if by_variance:
                     rebuild = True
                     break
-            # Singular: along p = (-U⁻¹ col, 1 at j, the rest at ref) the objective is linear. Move uphill until a
-            # weight meets a bound. There is room behind the factor for j and ref: they are free and not in the queue.
-            x[n_free] = 1.0
-            order[n_free] = j
-            order[n_free + 1] = ref
-            at_ref = -1.0
-            for a in range(n_free - 1, -1, -1):
-                y = col[a]
-                for b in range(a + 1, n_free):
-                    y += U[a, b] * x[b]
-                x[a] = -y
-                at_ref += y
-            x[n_free + 1] = at_ref
-            slope = 0.0
-            for a in range(n_free + 2):
-                i = order[a]
-                y = theta[i] - base
-                for b in range(d):
-                    y -= scale * M[i, b] * w[b]
-                slope += y * x[a]
-            step = np.inf
-            for a in range(n_free + 2):
-                if slope < 0.0:
-                    x[a] = -x[a]
-                i = order[a]
-                ratio = np.inf
-                if x[a] < 0.0:
-                    ratio = -w[i] / x[a]
-                elif cap[i] < 1.0 and x[a] > 0.0:
-                    ratio = (cap[i] - w[i]) / x[a]
-                if ratio < step:
-                    step = ratio
-                    drop = a
-            for a in range(n_free + 2):
-                i = order[a]
-                w[i] = max(w[i] + step * x[a], 0.0)
+            drop = step_along_null(p, s, n_free, ref, j)
+            at_cap += put_on_bound(p, s, drop, NO)
             i = order[drop]
-            w[i] = 0.0
-            status[i] = _LOWER
-            if x[drop] > 0.0:
-                w[i] = cap[i]
-                status[i] = _UPPER
-                at_cap += 1
             if i == ref:
                 rebuild = True
                 break
@@ -239,104 +135,28 @@ def maximize_on_simplex(
                 n_queue += 1  # try j again after the drop
                 order[d - n_queue] = j
                 break
-            drop = -1
+            drop = NONE
         if rebuild:
             continue
 
         if drop < 0 and ref >= 0:
-            # The maximiser over the free options. When refining, solve for the correction only.
-            room = 1.0
-            if at_cap > 0:
-                for i in range(d):
-                    if status[i] == _UPPER:
-                        room -= w[i]
-            for a in range(n_free):
-                i = order[a]
-                if refining > 0:
-                    x[a] = g[i] - g[ref]
-                else:
-                    x[a] = (theta[i] - theta[ref]) - scale * room * (M[ref, i] - M[ref, ref])
-            if at_cap > 0 and refining == 0:
-                for i in range(d):
-                    if status[i] == _UPPER:
-                        for a in range(n_free):
-                            x[a] -= scale * (M[i, order[a]] - M[i, ref]) * w[i]
-            for a in range(n_free):
-                y = x[a]
-                x[a] = y * inv[a]
-                for b in range(a + 1, n_free):
-                    x[b] -= y * U[a, b]
-            for a in range(n_free - 1, -1, -1):
-                y = x[a]
-                for b in range(a + 1, n_free):
-                    y -= U[a, b] * x[b]
-                x[a] = y
-            order[n_free] = ref
-            x[n_free] = room
-            step = 1.0
-            for a in range(n_free + 1):
-                i = order[a]
-                y = x[a]
-                if a < n_free:
-                    y /= scale
-                    if refining > 0:
-                        y += w[i]
-                    x[a] = y
-                    x[n_free] -= y
-                ratio = 2.0
-                if y < -_TOUCH:
-                    ratio = w[i] / (w[i] - y)
-                elif cap[i] < 1.0 and y > cap[i] + _TOUCH:
-                    ratio = (cap[i] - w[i]) / (y - w[i])
-                if ratio <= step:
-                    step = ratio
-                    drop = a
-            for a in range(n_free + 1):
-                i = order[a]
-                y = x[a] if drop < 0 else w[i] + step * (x[a] - w[i])
-                if cap[i] < 1.0:
-                    y = min(y, cap[i])
-                w[i] = max(y, 0.0)
+            solve_on_free(p, s, n_free, ref, at_cap, refining > 0)
+            drop, step = step_to_maximizer(p, s, n_free)
             if drop >= 0:
                 refining = 0
                 i = order[drop]
-                if x[drop] > 0.0:
-                    w[i] = cap[i]
-                    status[i] = _UPPER
-                    at_cap += 1
-                else:
-                    w[i] = 0.0
-                    status[i] = _WAITING if i == entering and not step > 0.0 else _LOWER
+                at_cap += put_on_bound(p, s, drop, i == entering and not step > 0.0)
                 if i == ref:
                     if n_free > 0:
                         rebuild = True
                         continue
-                    ref = -1
-                    drop = -1
-
+                    ref = NONE
+                    drop = NONE
         if drop >= 0:
-            # Delete one option from the factor: its row, a rank-one term, goes into the rows below.
-            lost = 1.0 / inv[drop]
-            for b in range(drop + 1, n_free):
-                col[b] = U[drop, b]
-            for a in range(drop):
-                for b in range(drop, n_free - 1):
-                    U[a, b] = U[a, b + 1]
-            for a in range(drop + 1, n_free):
-                y = col[a]
-                pivot = 1.0 / inv[a]
-                larger = pivot + lost * y * y
-                gain = lost * y / larger
-                lost *= pivot / larger
-                for b in range(a + 1, n_free):
-                    col[b] -= y * U[a, b]
-                    U[a - 1, b - 1] = U[a, b] + gain * col[b]
-                inv[a - 1] = 1.0 / larger
-                order[a - 1] = order[a]
+            remove_from_factor(s, n_free, drop)
             n_free -= 1
             continue
 
-        # Gradients, multiplier and the worst violation.
         for i in range(d):
             g[i] = theta[i] - base
         for j in range(d):
@@ -347,59 +167,24 @@ def maximize_on_simplex(
         if ref < 0:
             # Every option is at a bound: free the one at its cap with the least gradient, so that μ is defined.
             for i in range(d):
-                if status[i] == _UPPER and (ref < 0 or g[i] < g[ref]):
+                if status[i] == UPPER and (ref < 0 or g[i] < g[ref]):
                     ref = i
-            status[ref] = _FREE
+            status[ref] = FREE
             at_cap -= 1
-        lowest = g[ref]
-        highest = g[ref]
-        size = abs(theta[ref] - base) + abs(theta[ref] - base - g[ref])
-        for a in range(n_free):
-            i = order[a]
-            lowest = min(lowest, g[i])
-            highest = max(highest, g[i])
-            size = max(size, abs(theta[i] - base) + abs(theta[i] - base - g[i]))
-        risk = -1.0
-        if highest - lowest > _NOISE * size and refining < 3:
-            # Sums of large terms of both signs are noisier than their size shows: |M_ij| ≤ √(M_ii M_jj).
-            risk = 0.0
-            widest = np.sqrt(M[ref, ref])
-            for i in range(d):
-                risk += w[i] * np.sqrt(M[i, i])
-            for a in range(n_free):
-                widest = max(widest, np.sqrt(M[order[a], order[a]]))
-            if highest - lowest > _NOISE * (size + scale * risk * widest):
-                refining += 1
-                continue
-        refining = 0
-        progress = entering >= 0 and status[entering] == _FREE
-        entering = -1
         # Scales 1e12 apart can make rounding of the large ones look like progress on the small ones for ever.
-        worst = 0.0 if iteration < 4 * d + 40 else 1e-14 * max(largest_theta, scale * largest_m)
-        if n_free < d - 1:
-            mu = 0.5 * (lowest + highest)
-            for i in range(d):
-                if status[i] == _FREE or cap[i] <= 0.0:
-                    continue
-                if status[i] == _WAITING:
-                    if not progress:
-                        continue
-                    status[i] = _LOWER
-                violation = mu - g[i] if status[i] == _UPPER else g[i] - mu
-                if violation > worst and violation > _NOISE * size:
-                    if risk < 0.0:
-                        risk = 0.0
-                        for j in range(d):
-                            risk += w[j] * np.sqrt(M[j, j])
-                    own = abs(theta[i] - base) + scale * risk * np.sqrt(M[i, i])
-                    if violation > _NOISE * (own + scale * risk * risk + size):
-                        worst = violation
-                        entering = i
-        if entering < 0:
+        worst = 0.0 if iteration < 4 * d + 40 else 1e-14 * largest
+        progress = entering >= 0 and status[entering] == FREE
+        found = price(p, s, n_free, ref, refining < 3, worst, progress)
+        if found == INEXACT:
+            refining += 1
+            continue
+        refining = 0
+        entering = found
+        if entering == OPTIMAL:
             converged = True
             break
-        at_cap -= status[entering] == _UPPER
-        status[entering] = _FREE
+        at_cap -= status[entering] == UPPER
+        status[entering] = FREE
         order[d - 1] = entering
         n_queue = 1
 
