@@ -15,6 +15,7 @@ from covbandit.cli import main
 from covbandit.reproduction import Reproduction, Scale, experiments_named
 from covbandit.simulation import SimulationResult
 from postgres_server import ABSENT, GIVEN, PROGRAMS, NoRoom, PostgresServer, new_database
+from quick_part import SLOW_FILES, is_quick
 from stores import KINDS, sqlite_url
 
 # In the background (`nohup`, `pytest &`, many build servers) pytest starts with Ctrl-C ignored, and every process that
@@ -31,6 +32,23 @@ os.environ.setdefault("COVBANDIT_QUIET", "1")
 
 # pytest does so by itself for test modules only.
 pytest.register_assert_rewrite("decision_set", "optimistic_checks", "quadratic_programs", "reference_figures")
+
+# Windows lacks the limits of memory and files that these set for themselves.
+collect_ignore = (
+    ["test_hostile_files.py", "test_journal.py", "test_study_faults_disk.py"] if sys.platform == "win32" else []
+)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import slow files if only quick tests are wanted."""
+    return True if config.option.markexpr == "quick" and collection_path.name in SLOW_FILES else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `pytest -m quick` plays."""
+    for item in items:
+        if is_quick(item):
+            item.add_marker(pytest.mark.quick)
 
 
 @pytest.fixture(scope="session")

@@ -148,12 +148,13 @@ def test_a_parameter_that_is_not_declared_is_an_error() -> None:
 
 
 def test_a_name_that_is_not_declared_is_an_error() -> None:
-    @kernel(UPDATE)
+    # On demand: else simulations of later tests in this process would compile them ahead, and fail.
+    @kernel(UPDATE, on_demand=True)
     def wrong(state: Any) -> None:
         s = Everything(state)
         s.maen[0] = 1.0  # type: ignore[attr-defined]
 
-    @kernel(UPDATE)
+    @kernel(UPDATE, on_demand=True)
     def assigned(state: Any) -> None:
         s = Everything(state)
         s.raedy = 1.0  # type: ignore[attr-defined]
