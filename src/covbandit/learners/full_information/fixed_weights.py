@@ -11,7 +11,7 @@ from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
 from covbandit.kernels.jit.compilation import kernel
 from covbandit.learners.full_information.base import FullInformationLearner
-from covbandit.learners.full_information.statistics import ObservedState, absorb_moments
+from covbandit.learners.full_information.statistics import MomentState, absorb_moments
 from covbandit.learners.protocol.base import Hold
 from covbandit.learners.protocol.retired_options import confine, level
 from covbandit.learners.protocol.state import DECIDE, State
@@ -20,7 +20,7 @@ from covbandit.problems.problem import Problem
 
 @kernel(DECIDE)
 def _decide(state: State, t: int, w: F64) -> None:
-    s = ObservedState(state)
+    s = MomentState(state)
     for i in range(w.size):
         w[i] = s.start_weights[i]
 
@@ -52,7 +52,7 @@ class FixedWeights(FullInformationLearner):
     """
 
     invariances = frozenset({"scale"})
-    _state_class = ObservedState
+    _state_class = MomentState
     _decide_kernel = _decide
     _absorb_kernel = absorb_moments
 

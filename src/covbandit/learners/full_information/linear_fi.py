@@ -8,14 +8,14 @@ from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.kernels.jit.compilation import kernel
 from covbandit.learners.full_information.base import FullInformationLearner
-from covbandit.learners.full_information.statistics import ObservedState, absorb_moments
+from covbandit.learners.full_information.statistics import MomentState, absorb_moments
 from covbandit.learners.protocol.base import Hold
 from covbandit.learners.protocol.state import DECIDE, State
 
 
 @kernel(DECIDE)
 def _decide(state: State, t: int, w: F64) -> None:
-    s = ObservedState(state)
+    s = MomentState(state)
     if s.count[0] == 0.0:
         for i in range(w.size):
             w[i] = s.start_weights[i]
@@ -53,7 +53,7 @@ class LinearFI(FullInformationLearner):
     """
 
     invariances = frozenset({"scale", "permutation"})
-    _state_class = ObservedState
+    _state_class = MomentState
     _decide_kernel = _decide
     _absorb_kernel = absorb_moments
 
