@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
 from covbandit.kernels.jit.compilation import compiled, uncompiled
-from covbandit.kernels.optimistic.node import BOUND_ROWS, BOUND_SLABS
-from covbandit.kernels.optimistic.proof import (
-    BEST,
-    CEILING,
-    N_COUNTERS,
-    N_NUMBERS,
-    OPEN,
-    OUT_OF_NODES,
-    OUT_OF_ROOM,
-    SPARE,
-    VISITED,
-    prove_optimistic,
-)
+from covbandit.kernels.optimistic.node import BOUND_ROWS, BOUND_SLABS, Candidate, Program, Workspace
+from covbandit.kernels.optimistic.proof import OUT_OF_NODES, OUT_OF_ROOM, prove_optimistic
 from covbandit.kernels.optimistic.search import SEARCH_ROWS, SEARCH_SLABS, search_optimistic
+from covbandit.kernels.optimistic.tree import N_COUNTERS, OPEN, SPARE, VISITED, Tree
 from covbandit.kernels.qp.decision_set import largest_support
 from covbandit.maximization.optimum import Optimum
 
@@ -164,28 +154,32 @@ def _branch_and_bound(
     # Where there is no root, no edge is ever cut, so there are no vertices to keep.
     m = uncompiled(largest_support)(least, d) if A.any() else 1
     chunk = max(int(_CHUNK / max(d / 10, 1.0) ** 3), 10)
-    numbers = np.zeros(N_NUMBERS)
-    numbers[BEST] = weights @ theta + np.sqrt(max(float(weights @ A @ weights), 0.0)) - weights @ C @ weights
-    counters = np.zeros(N_COUNTERS, dtype=np.int64)
-    work = np.empty((BOUND_ROWS + 1, d)), np.empty((BOUND_SLABS, d, d)), np.empty(3 * d, dtype=np.int64)
-    pool = _grow(None, 64, d, m, counters)
+    value = weights @ theta + np.sqrt(max(float(weights @ A @ weights), 0.0)) - weights @ C @ weights
+    program = Program(theta, A, C, least, np.ones(d), tau)
+    best = Candidate(weights, np.array([value]))
+    found = Candidate(np.empty(d), np.empty(1))
+    work = Workspace(
+        rows=np.empty((BOUND_ROWS, d)),
+        slabs=np.empty((BOUND_SLABS, d, d)),
+        option=np.empty(d, dtype=np.int64),
+        order=np.empty(2 * d, dtype=np.int64),
+    )
+    tree = _grow(None, 64, d, m)
     while True:
-        upto = min(limit, int(counters[VISITED]) + chunk)
-        code = compiled(prove_optimistic)(
-            theta, A, C, least, np.ones(d), tau, tolerance, upto, weights, numbers, counters, *pool, *work
-        )
-        slots = len(pool[0])
+        upto = min(limit, int(tree.counters[VISITED]) + chunk)
+        code = compiled(prove_optimistic)(program, tree, best, found, work, tolerance, upto)
+        slots = len(tree.bounds)
         if code == OUT_OF_ROOM and 2 * slots * (8 * m * m + 8 * d) <= _LARGEST_POOL:
-            pool = _grow(pool, 2 * slots, d, m, counters)
+            tree = _grow(tree, 2 * slots, d, m)
         elif code != OUT_OF_NODES or upto == limit:
             break
-    bound = max(numbers[BEST], numbers[CEILING])
-    if counters[OPEN]:
-        bound = max(bound, pool[3][pool[5][0]])
+    bound = max(best.value[0], tree.ceiling[0])
+    if tree.counters[OPEN]:
+        bound = max(bound, tree.bounds[tree.heap[0]])
     weights /= weights.sum()
-    if counters[VISITED] > 1:  # options may have been excluded by curvatures, which are known up to rounding
+    if tree.counters[VISITED] > 1:  # options may have been excluded by curvatures, which are known up to rounding
         bound += _CURVATURE * d * float(np.abs(C).max())
-    return float(bound), int(counters[VISITED])
+    return float(bound), int(tree.counters[VISITED])
 
 
 def _is_semidefinite(A: F64, slack: float) -> bool:
@@ -198,27 +192,26 @@ def _is_semidefinite(A: F64, slack: float) -> bool:
     return bool(np.linalg.eigvalsh(correlation)[0] >= -slack)
 
 
-Pool = tuple[NDArray[np.int64], NDArray[np.int64], F64, F64, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-
-
-def _grow(pool: Pool | None, slots: int, d: int, m: int, counters: NDArray[np.int64]) -> Pool:
+def _grow(tree: Tree | None, slots: int, d: int, m: int) -> Tree:
     """Return room for so many waiting nodes, with those that wait already."""
-    larger: Pool = (
-        np.empty((slots, d), dtype=np.int64),  # status of every option
-        np.empty(slots, dtype=np.int64),  # number of vertices, 0 if they follow from the status
-        np.empty((slots, m, m)),  # vertices
-        np.empty(slots),  # bound
-        np.empty((slots, 3), dtype=np.int64),  # how to divide it
-        np.empty(slots, dtype=np.int64),  # heap
-        np.empty(slots, dtype=np.int64),  # free slots
+    larger = Tree(
+        status=np.empty((slots, d), dtype=np.int64),
+        rows=np.empty(slots, dtype=np.int64),
+        vertices=np.empty((slots, m, m)),
+        bounds=np.empty(slots),
+        divisions=np.empty((slots, 3), dtype=np.int64),
+        heap=np.empty(slots, dtype=np.int64),
+        spare=np.empty(slots, dtype=np.int64),
+        counters=np.zeros(N_COUNTERS, dtype=np.int64),
+        ceiling=np.full(1, -np.inf),
     )
     before = 0
-    if pool is not None:
-        before = len(pool[0])
-        for new, old in zip(larger, pool, strict=True):
-            new[:before] = old
-    free = larger[-1]
-    for slot in range(slots - 1, before - 1, -1):
-        free[counters[SPARE]] = slot
-        counters[SPARE] += 1
+    if tree is not None:
+        before = len(tree.bounds)
+        for new, old in zip(larger, tree, strict=True):
+            new[: len(old)] = old
+    spare = int(larger.counters[SPARE])
+    added = slots - before
+    larger.spare[spare : spare + added] = np.arange(slots - 1, before - 1, -1)
+    larger.counters[SPARE] += added
     return larger

@@ -7,8 +7,10 @@ file              what it holds
 ``moves.py``      the moves that the search makes
 ``shaking.py``    perturbations that leave a local maximum
 ``proof.py``      branch and bound over the decision set
-``node.py``       one node of it
+``tree.py``       the nodes that wait in it
+``node.py``       one node, and the records that kernels take
 ``bound.py``      the upper bound of a node
+``division.py``   how to divide a node
 ``majorants.py``  concave functions above the utility
 ``quadratic.py``  bounds where the utility is a quadratic
 ================  ========================================

@@ -1,11 +1,22 @@
-"""A proven upper bound on the optimistic utility over a node of the branch and bound, and how to divide the node."""
+"""A proven upper bound on the optimistic utility over a node of the branch and bound.
+
+It is improved step by step until it is good enough: the best vertex says what the node is worth at least, the chord's
+majorant bounds it quickly, then comes the quadratic case if the root is zero, else a local maximum, the majorant that
+touches F there, and a concave one with its Frank-Wolfe gap (`majorants`).
+
+`bound_node` calls most steps itself, rather than through each other: Numba optimises each step before it is inlined, so
+a step inside a step is optimised once more. With the choice of the concave majorant, the transformation of the terms
+and the choice of a division as steps around steps, compiling took a sixth longer.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from covbandit.core.typing import F64, I64
+from covbandit.core.typing import F64
 from covbandit.kernels.jit.compilation import kernel, out_of_line
+from covbandit.kernels.optimistic.division import cut_edge, decide_option, drop_vertex
 from covbandit.kernels.optimistic.majorants import (
     chord_majorant,
     fit_chord,
@@ -16,26 +27,32 @@ from covbandit.kernels.optimistic.majorants import (
 from covbandit.kernels.optimistic.moves import MOVE_ROWS, call_climb
 from covbandit.kernels.optimistic.node import (
     BONUS,
+    CANDIDATE_TYPE,
     CAP,
-    CHORD,
     CLIMBING,
-    CUT,
-    DECIDE,
-    FACES,
     FACTOR,
     FREE,
-    GRAM,
     LAMBDA,
     LIFT,
     LINEAR,
     MAJORANT,
+    NODE_TYPE,
     PENALTY,
     POINT,
+    PROGRAM_TYPE,
     ROW,
     TANGENT,
     TRANSFORMED,
+    WORKSPACE_TYPE,
+    Candidate,
+    Extent,
+    Node,
+    Program,
+    Spread,
+    Workspace,
     describe_node,
-    node_weights,
+    transform_terms,
+    write_weights,
 )
 from covbandit.kernels.optimistic.quadratic import call_bound_quadratic, choose_split, keep_concave
 from covbandit.kernels.qp.decision_set import ROUNDING
@@ -44,90 +61,104 @@ _NOISE = 4e-15  # what rounding may add to a bound, as a share of its terms
 _CLIMB = 300  # transfers in one climb
 
 
-@kernel()
-def _climb_node(linear: F64, M: F64, N: F64, work: F64, order: I64) -> float:
-    """Improve λ to a local maximum of linear'λ + √(λ'Mλ) - λ'Nλ and return that."""
-    return call_climb(
-        linear,
-        M,
-        N,
-        0.0,
-        work[CAP],
-        work[LAMBDA],
-        work[CLIMBING : CLIMBING + MOVE_ROWS],
-        order[: 2 * linear.size],
-        _CLIMB,
-        1e-13,
-        -np.inf,
-    )
-
-
-@kernel()
-def _is_feasible(lam: F64, status: I64, option: I64, least: float, rest: float, free: int, n: int) -> bool:
-    """Tell whether no free option has less than c at λ, unless it has nothing."""
-    for a in range(n):
-        if free > 0 and status[option[a]] == FREE and lam[a] > 0.0 and lam[a] * rest < least:
-            return False
-    return True
-
-
-@kernel(
-    "float64(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64, int64[::1], int64, float64[:, ::1], "
-    "float64, float64[::1], float64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1], int64[::1])",
-    on_demand=True,
-)
-def bound_node(
-    theta: F64,
-    A: F64,
-    C: F64,
-    least: float,
-    tau: float,
-    status: I64,
-    rows: int,
-    V: F64,
-    good_enough: float,
-    w: F64,
-    found: F64,
-    division: I64,
-    work: F64,
-    slabs: F64,
-    order: I64,
-) -> float:
+@kernel(types.float64(PROGRAM_TYPE, NODE_TYPE, types.float64, CANDIDATE_TYPE, WORKSPACE_TYPE), on_demand=True)
+def bound_node(program: Program, node: Node, good_enough: float, found: Candidate, work: Workspace) -> float:
     """Return an upper bound of F on a node.
 
     ===========  =============================================================================================
-    tau          no eigenvalue of A is below -tau
-    status       OUT, FREE, IN, MUST or FIXED for each option; what is bound to be OUT or FIXED becomes so
-    rows, V      the vertices, in barycentric coordinates of the decided simplex; rows = 0: that simplex itself
+    node         its division is written; options that are bound to be OUT or FIXED become so
     good_enough  a bound not above this need not be improved
-    w, found     feasible weights in the node and ``found[0]`` their F, written
-    division     written: how to divide the node, and the option or the two vertices that this concerns
-    order        3 d workspace
+    found        feasible weights in the node and F there, written
     ===========  =============================================================================================
     """
-    d = theta.size
-    linear = work[LINEAR]
-    lam = work[LAMBDA]
-    tangent = work[TANGENT]
-    chord = work[CHORD]
-    lift = work[LIFT]
-    AA = slabs[BONUS]
-    CC = slabs[PENALTY]
-    B = slabs[MAJORANT]
-    L = slabs[FACTOR]
-    option = order[2 * d :]
-    division[0] = POINT
-    division[1] = 0
-    division[2] = 0
-    if not keep_concave(C, status, work, slabs, option):
-        found[0] = -np.inf
+    node.division[0] = POINT
+    node.division[1] = 0
+    node.division[2] = 0
+    found.value[0] = -np.inf
+    if not keep_concave(program, node, work):
         return -np.inf
-    k, n, free, rest = describe_node(theta, A, C, least, status, rows, V, work, slabs, option)
-    if k == 0:  # nobody may take the rest
-        found[0] = -np.inf
+    extent = describe_node(program, node, work)
+    if extent.k == 0:  # nobody may take the rest
         return -np.inf
+    if node.rows > 0:
+        transform_terms(node, extent.k, work)
+    n = extent.n
 
     # Vertices are feasible: the best one is an answer.
+    spread = _look_at_vertices(n, found, work)
+    write_weights(found.weights, program, node, extent, work)
+    noise = _NOISE * n * spread.size
+    if n == 1 or extent.rest <= ROUNDING:
+        return float(found.value[0]) + noise
+
+    # The chord's majorant, by its largest entry.
+    rooted = spread.high > 0.0
+    top = fit_chord(spread.high, n, work)
+    share = 1.0 if spread.low >= 0.0 and rooted else 0.0
+    bound = chord_majorant(top, share, n, work) + noise
+    if bound <= good_enough:
+        return bound
+
+    # A local maximum, or the maximum of a majorant if F is a quadratic: maybe better than the vertices.
+    if rooted:
+        value = _climb_from_best(found.value[0], n, work)
+    else:
+        # `chord` is zero: the chord's majorant is F itself.
+        quadratic = call_bound_quadratic(node.status, n, spread.size, work.rows, work.slabs, work.order, work.option)
+        bound = min(bound, quadratic + noise)
+        value = _value_without_root(n, work)
+    if value > found.value[0] and _is_feasible(program.least, node, extent, work):
+        found.value[0] = value
+        write_weights(found.weights, program, node, extent, work)
+
+    if rooted:
+        # The majorant that touches F there, by its largest entry.
+        largest = tangent_majorant(program.tau, spread, n, work)
+        if largest < np.inf:
+            bound = min(bound, largest + noise)
+            if bound <= good_enough:
+                return bound
+        # One of the two, by the Frank-Wolfe gap: the tangent's if it is concave; else the chord's, with as much of its
+        # second term as keeps it concave, or lifted until it is.
+        B = work.slabs[MAJORANT]
+        L = work.slabs[FACTOR]
+        lift = work.rows[LIFT]
+        lam = work.rows[LAMBDA]
+        if largest < np.inf and lift_to_concave(B, L, lift, spread.size, n, lam) == 0.0:
+            bound = min(bound, value + _gap_of_tangent(n, work) + noise)
+        else:
+            while True:
+                chord_majorant(top, share, n, work)
+                if lift_to_concave(B, L, lift, spread.size, n, lam) == 0.0 or share == 0.0:
+                    break
+                share -= 0.25
+            bound = min(bound, _maximum_of_chord(n, work) + noise)
+
+    if bound > good_enough:
+        if not rooted and extent.free == 0 and node.rows == 0:
+            choose_split(node, n, work)
+        elif not drop_vertex(program.tau, node, n, spread, work):
+            if extent.free > 0:
+                decide_option(program.least, node, extent, work)
+            else:
+                cut_edge(node, n, spread, top, work)
+    return bound
+
+
+call_bound_node = out_of_line(bound_node)
+
+
+# Weights that are found on the way ------------------------------------------------------------------------------------
+
+
+@kernel()
+def _look_at_vertices(n: int, found: Candidate, work: Workspace) -> Spread:
+    """Write the vertex with the largest F as λ, and F there as found; return between which numbers the terms lie."""
+    linear = work.rows[LINEAR]
+    lam = work.rows[LAMBDA]
+    cap = work.rows[CAP]
+    AA = work.slabs[BONUS]
+    CC = work.slabs[PENALTY]
     low = np.inf
     high = -np.inf
     size = 0.0
@@ -143,42 +174,51 @@ def bound_node(
             low = min(low, AA[a, b])
             high = max(high, AA[a, b])
             size = max(size, abs(CC[a, b]))
-    for a in range(d):
+    for a in range(lam.size):
         lam[a] = 0.0
-        work[CAP, a] = 1.0 if a < n else 0.0
+        cap[a] = 1.0 if a < n else 0.0
     lam[at] = 1.0
-    found[0] = best
-    node_weights(w, lam, V, rows, option, status, least, rest, k)
-    noise = _NOISE * n * size
-    if n == 1 or rest <= ROUNDING:
-        return best + noise
+    found.value[0] = best
+    return Spread(low, high, size)
 
-    # The chord's majorant, by its largest entry.
-    rooted = high > 0.0
-    top = fit_chord(AA, chord, high, n)
-    share = 1.0 if low >= 0.0 and rooted else 0.0
-    bound = chord_majorant(linear, AA, CC, chord, top, share, B, n) + noise
-    if bound <= good_enough:
-        return bound
 
-    if not rooted:
-        # `chord` is zero: the chord's majorant is F itself.
-        bound = min(bound, call_bound_quadratic(status, n, size, work, slabs, order, option) + noise)
-        value = 0.0
-        for a in range(n):
-            value += lam[a] * linear[a]
-            for b in range(n):
-                value -= lam[a] * CC[a, b] * lam[b]
-        if value > found[0] and _is_feasible(lam, status, option, least, rest, free, n):
-            found[0] = value
-            node_weights(w, lam, V, rows, option, status, least, rest, k)
-        if bound > good_enough and free == 0 and rows == 0:
-            choose_split(status, work, slabs, n, option, division)
-        elif bound > good_enough:
-            _choose_division(work, slabs, tau, low, high, top, status, option, least, rest, free, n, division)
-        return bound
+@kernel()
+def _is_feasible(least: float, node: Node, extent: Extent, work: Workspace) -> bool:
+    """Return True if no free option has less than c at λ, unless it has nothing."""
+    lam = work.rows[LAMBDA]
+    for a in range(extent.n):
+        if extent.free > 0 and node.status[work.option[a]] == FREE and lam[a] > 0.0 and lam[a] * extent.rest < least:
+            return False
+    return True
 
-    # A local maximum on the node, from equal weights unless a vertex is better.
+
+# Where the root is zero -----------------------------------------------------------------------------------------------
+
+
+@kernel()
+def _value_without_root(n: int, work: Workspace) -> float:
+    """Return F at λ where the root is zero."""
+    linear = work.rows[LINEAR]
+    lam = work.rows[LAMBDA]
+    CC = work.slabs[PENALTY]
+    value = 0.0
+    for a in range(n):
+        value += lam[a] * linear[a]
+        for b in range(n):
+            value -= lam[a] * CC[a, b] * lam[b]
+    return value
+
+
+# Where it is not ------------------------------------------------------------------------------------------------------
+
+
+@kernel()
+def _climb_from_best(best: float, n: int, work: Workspace) -> float:
+    """Improve λ to a local maximum of F, from equal weights unless the vertex, where F is `best`, is better."""
+    linear = work.rows[LINEAR]
+    lam = work.rows[LAMBDA]
+    AA = work.slabs[BONUS]
+    CC = work.slabs[PENALTY]
     total = 0.0
     square = 0.0
     penalty = 0.0
@@ -190,126 +230,49 @@ def bound_node(
     if (total + np.sqrt(max(square, 0.0)) - penalty / n) / n > best:
         for a in range(n):
             lam[a] = 1.0 / n
-    value = _climb_node(linear, AA, CC, work, order)
-    if value > found[0] and _is_feasible(lam, status, option, least, rest, free, n):
-        found[0] = value
-        node_weights(w, lam, V, rows, option, status, least, rest, k)
-
-    # The majorant that touches F there, by its largest entry.
-    largest = tangent_majorant(linear, AA, CC, slabs[GRAM], lam, tau, low, high, tangent, work[ROW], B, n)
-    touches = largest < np.inf
-    if touches:
-        bound = min(bound, largest + noise)
-        if bound <= good_enough:
-            return bound
-
-    # One of the two, by the Frank-Wolfe gap: the tangent's if it is concave; else the chord's, with as much of its
-    # second term as keeps it concave, or lifted until it is.
-    if touches and lift_to_concave(B, L, lift, size, n, lam) == 0.0:
-        for a in range(n):
-            work[ROW, a] = linear[a] + tangent[a]
-        bound = min(bound, value + frank_wolfe_gap(work[ROW], CC, lam, n) + noise)
-    else:
-        while True:
-            chord_majorant(linear, AA, CC, chord, top, share, B, n)
-            if lift_to_concave(B, L, lift, size, n, lam) == 0.0 or share == 0.0:
-                break
-            share = share - 0.25
-        for a in range(n):
-            for b in range(n):
-                L[a, b] = -B[a, b]
-                slabs[TRANSFORMED, a, b] = 0.0
-            L[a, a] += lift[a]
-        value = _climb_node(lift, slabs[TRANSFORMED], L, work, order)
-        bound = min(bound, value + frank_wolfe_gap(lift, L, lam, n) + noise)
-    if bound > good_enough:
-        _choose_division(work, slabs, tau, low, high, top, status, option, least, rest, free, n, division)
-    return bound
+    return _climb(linear, AA, CC, work)
 
 
 @kernel()
-def _choose_division(
-    work: F64,
-    slabs: F64,
-    tau: float,
-    low: float,
-    high: float,
-    top: float,
-    status: I64,
-    option: I64,
-    least: float,
-    rest: float,
-    free: int,
-    n: int,
-    division: I64,
-) -> None:
-    """Write how to divide a node: drop a dimension if that is possible, else decide an option, else cut an edge."""
-    AA = slabs[BONUS]
-    CC = slabs[PENALTY]
-    GG = slabs[GRAM]
-    lam = work[LAMBDA]
-    chord = work[CHORD]
-    # Is F convex along an edge? The root's second derivative along e, with b = w'Ae, is (q e'Ae - b²)/q^(3/2), which
-    # over q is smallest at an end of its range.
-    most = 0.0
-    for a in range(n):
-        for b in range(a):
-            bend = CC[a, a] + CC[b, b] - 2.0 * CC[a, b]
-            rise = 0.0
-            if high > 0.0:
-                along = AA[a, a] + AA[b, b] - 2.0 * AA[a, b]
-                rise = -np.inf
-                if low > 0.0:
-                    x = 0.0
-                    for c in range(n):
-                        x = max(x, abs(AA[a, c] - AA[b, c]))
-                    rise = min(along - x * x / low, (along - x * x / high) * np.sqrt(low / high)) / np.sqrt(low)
-                if tau == 0.0:
-                    rise = max(rise, 0.0)
-            if rise - 2.0 * bend > most:
-                most = rise - 2.0 * bend
-                division[0] = FACES
-                division[1] = a
-                division[2] = b
-    if division[0] == FACES:
-        return
-    if free > 0:
-        worst = -1.0
-        for a in range(n):
-            i = option[a]
-            if status[i] == FREE:
-                x = lam[a] * rest
-                violation = min(x, least - x) + 2.0 if 0.0 < x < least else lam[a]
-                if violation > worst:
-                    worst = violation
-                    division[0] = DECIDE
-                    division[1] = i
-        return
-    # Cut the edge to which the bound owes most at its maximum (Σ_i z_i λ_i(1-λ_i) = Σ_{i<j} (z_i+z_j) λ_i λ_j), unless
-    # it is much shorter than the longest one: nodes must shrink in all directions.
-    division[0] = CUT
-    worst = 0.0
-    longest = 0.0
-    for a in range(n):
-        for b in range(a):
-            length = GG[a, a] + GG[b, b] - 2.0 * GG[a, b]
-            x = work[LIFT, a] + work[LIFT, b]
-            if high > 0.0:
-                x += (chord[a] * chord[b] - AA[a, b]) / top
-            x *= lam[a] * lam[b]
-            if x > worst:
-                worst = x
-                division[1] = a
-                division[2] = b
-            longest = max(longest, length)
-    a = division[1]
-    b = division[2]
-    if GG[a, a] + GG[b, b] - 2.0 * GG[a, b] < 0.5 * longest:
-        for a in range(n):
-            for b in range(a):
-                if GG[a, a] + GG[b, b] - 2.0 * GG[a, b] == longest:
-                    division[1] = a
-                    division[2] = b
+def _climb(linear: F64, M: F64, N: F64, work: Workspace) -> float:
+    """Improve λ to a local maximum of linear'λ + √(λ'Mλ) - λ'Nλ and return that."""
+    return call_climb(
+        linear,
+        M,
+        N,
+        0.0,
+        work.rows[CAP],
+        work.rows[LAMBDA],
+        work.rows[CLIMBING : CLIMBING + MOVE_ROWS],
+        work.order,
+        _CLIMB,
+        1e-13,
+        -np.inf,
+    )
 
 
-call_bound_node = out_of_line(bound_node)
+@kernel()
+def _gap_of_tangent(n: int, work: Workspace) -> float:
+    """Return the Frank-Wolfe gap at λ of the tangent's majorant."""
+    linear = work.rows[LINEAR]
+    tangent = work.rows[TANGENT]
+    slope = work.rows[ROW]
+    for a in range(n):
+        slope[a] = linear[a] + tangent[a]
+    return frank_wolfe_gap(slope, work.slabs[PENALTY], work.rows[LAMBDA], n)
+
+
+@kernel()
+def _maximum_of_chord(n: int, work: Workspace) -> float:
+    """Return the chord's concave majorant at its maximum, to which λ moves, plus the Frank-Wolfe gap there."""
+    lift = work.rows[LIFT]
+    B = work.slabs[MAJORANT]
+    L = work.slabs[FACTOR]
+    zero = work.slabs[TRANSFORMED]
+    for a in range(n):
+        for b in range(n):
+            L[a, b] = -B[a, b]
+            zero[a, b] = 0.0
+        L[a, a] += lift[a]
+    value = _climb(lift, zero, L, work)
+    return value + frank_wolfe_gap(lift, L, work.rows[LAMBDA], n)

@@ -28,11 +28,26 @@ import numpy as np
 
 from covbandit.core.typing import F64
 from covbandit.kernels.jit.compilation import kernel
+from covbandit.kernels.optimistic.node import (
+    BONUS,
+    CHORD,
+    GRAM,
+    LAMBDA,
+    LINEAR,
+    MAJORANT,
+    PENALTY,
+    ROW,
+    TANGENT,
+    Spread,
+    Workspace,
+)
 
 
 @kernel()
-def fit_chord(AA: F64, chord: F64, high: float, n: int) -> float:
+def fit_chord(high: float, n: int, work: Workspace) -> float:
     """Write s with s_i s_j ≥ A_ij, little above the roots of the diagonal, for any A; return its largest entry."""
+    AA = work.slabs[BONUS]
+    chord = work.rows[CHORD]
     for a in range(n):
         chord[a] = np.sqrt(max(AA[a, a], 0.0)) if high > 0.0 else 0.0
     top = 0.0
@@ -54,8 +69,16 @@ def fit_chord(AA: F64, chord: F64, high: float, n: int) -> float:
 
 
 @kernel()
-def chord_majorant(linear: F64, AA: F64, CC: F64, chord: F64, top: float, share: float, B: F64, n: int) -> float:
-    """Write the chord's majorant of F with a share of its second term; return its largest entry."""
+def chord_majorant(top: float, share: float, n: int, work: Workspace) -> float:
+    """Write the chord's majorant of F with a share of its second term; return its largest entry.
+
+    `top` is the largest entry of s.
+    """
+    AA = work.slabs[BONUS]
+    CC = work.slabs[PENALTY]
+    B = work.slabs[MAJORANT]
+    linear = work.rows[LINEAR]
+    chord = work.rows[CHORD]
     largest = -np.inf
     for a in range(n):
         for b in range(a + 1):
@@ -69,25 +92,20 @@ def chord_majorant(linear: F64, AA: F64, CC: F64, chord: F64, top: float, share:
 
 
 @kernel()
-def tangent_majorant(
-    linear: F64,
-    AA: F64,
-    CC: F64,
-    GG: F64,
-    lam: F64,
-    tau: float,
-    low: float,
-    high: float,
-    tangent: F64,
-    row: F64,
-    B: F64,
-    n: int,
-) -> float:
+def tangent_majorant(tau: float, spread: Spread, n: int, work: Workspace) -> float:
     """Write ℓ at the vertices and the tangent's majorant of F at λ; return its largest entry, ∞ if there is none.
 
-    All entries of A lie between low and high. Where q < 0 the root is 0, which this majorant does not know: then low
-    must not be negative. `row` is workspace.
+    Where q < 0 the root is 0, which this majorant does not know: then `spread.low` must not be negative.
     """
+    AA = work.slabs[BONUS]
+    CC = work.slabs[PENALTY]
+    GG = work.slabs[GRAM]
+    B = work.slabs[MAJORANT]
+    linear = work.rows[LINEAR]
+    lam = work.rows[LAMBDA]
+    tangent = work.rows[TANGENT]
+    row = work.rows[ROW]
+    low, high = spread.low, spread.high
     square = 0.0
     for a in range(n):
         x = 0.0

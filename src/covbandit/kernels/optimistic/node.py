@@ -7,7 +7,7 @@ A, C and c are those of `search`. A node is given by its vertices v_i; with bary
   with vertices "c on all that are in, the rest on one that is in or free". Its children decide one free option.
 * *decided*: nothing is free, so all of it is feasible. If its bound is not tight, an edge is cut in the middle; or, if
   the root is zero on it, some option that is in has c exactly in one child and must have more in the other
-  (`optimistic_quadratic`).
+  (`quadratic`).
 
 If F is proven convex along an edge v_i - v_j, everywhere on the node, its maximum lies where λ_i = 0 or λ_j = 0: the
 children are then these two faces, and the node loses a dimension. (It is also feasible there: weight moves between two
@@ -15,6 +15,10 @@ options until one of them has what is left to it, nothing or c.)
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import types
 
 from covbandit.core.typing import F64, I64
 from covbandit.kernels.jit.compilation import kernel
@@ -35,7 +39,7 @@ CUT = 2  # an edge, in the middle
 FACES = 3  # one or the other of two vertices is dropped
 SPLIT = 4  # an option that is in has c, or more
 
-# what `work` holds, for the node at hand
+# rows of the workspace, for the node at hand
 LINEAR = 0  # linear term in barycentric coordinates
 LAMBDA = 1
 TANGENT = 2  # ℓ at the vertices
@@ -47,7 +51,7 @@ OTHER = 7  # scratch
 CLIMBING = 8
 ACTIVE = CLIMBING + MOVE_ROWS  # four rows of the active set
 BOUND_ROWS = ACTIVE + 4
-# and `slabs`
+# and its slabs
 BONUS = 0  # A, C and the vertices' Gram matrix in barycentric coordinates
 PENALTY = 1
 GRAM = 2
@@ -56,21 +60,158 @@ TRANSFORMED = 4
 FACTOR = 5
 BOUND_SLABS = 6
 
+# Records that kernels take. Compiled code finds fields by their place, and the cache notices a change of places only if
+# the kernel contains, or calls by symbol, one that contains a function of the record's file: see `jit.compilation`.
+
+
+class Program(NamedTuple):
+    """What is maximised: F(w) = θ'w + √(w'Aw)_+ - w'Cw over weights that are zero or at least c.
+
+    Attributes
+    ----------
+    theta : array of d
+        θ.
+    A, C : array of d × d
+        Symmetric.
+    least : float
+        c; 0 means the simplex.
+    cap : array of d
+        0 forbids an option; any other value allows it.
+    tau : float
+        No eigenvalue of A is below -tau; 0 if none is negative.
+    """
+
+    theta: F64
+    A: F64
+    C: F64
+    least: float
+    cap: F64
+    tau: float
+
+
+class Node(NamedTuple):
+    """One node: views of what the tree holds of it.
+
+    Attributes
+    ----------
+    status : array of d
+        OUT, FREE, IN, MUST or FIXED for each option.
+    rows : int
+        The number of vertices; 0 if they follow from the status: the decided simplex itself.
+    vertices : array of m × m
+        The first `rows` rows are the vertices, in barycentric coordinates of the decided simplex.
+    division : array of 3
+        How to divide the node, and the option or the two vertices that this concerns.
+    """
+
+    status: I64
+    rows: int
+    vertices: F64
+    division: I64
+
+
+class Candidate(NamedTuple):
+    """Feasible weights and what they are worth.
+
+    Attributes
+    ----------
+    weights : array of d
+        The weights.
+    value : array of 1
+        F there; -∞ if there are no such weights.
+    """
+
+    weights: F64
+    value: F64
+
+
+class Workspace(NamedTuple):
+    """What is known of the node at hand while it is bounded; nothing in it outlives the node.
+
+    Attributes
+    ----------
+    rows : array of BOUND_ROWS × d
+        Vectors, of which LINEAR, LAMBDA, ... are the places.
+    slabs : array of BOUND_SLABS × d × d
+        Matrices, of which BONUS, PENALTY, ... are the places.
+    option : array of d
+        The options that may take the rest, as many as `Extent.k`.
+    order : array of 2 d
+        Scratch of climbs and of the active set.
+    """
+
+    rows: F64
+    slabs: F64
+    option: I64
+    order: I64
+
+
+class Extent(NamedTuple):
+    """How large a node is.
+
+    Attributes
+    ----------
+    k : int
+        The number of options that may take the rest.
+    n : int
+        The number of vertices.
+    free : int
+        The number of free options.
+    rest : float
+        What is left when all options that are in have c.
+    """
+
+    k: int
+    n: int
+    free: int
+    rest: float
+
+
+class Spread(NamedTuple):
+    """Between which numbers the terms of F lie on a node.
+
+    Attributes
+    ----------
+    low, high : float
+        The least and the largest entry of A in barycentric coordinates; the root is zero unless `high` is positive.
+    size : float
+        What the terms of F reach: rounding is a share of it.
+    """
+
+    low: float
+    high: float
+    size: float
+
+
+_VECTOR = types.Array(types.float64, 1, "C")
+_MATRIX = types.Array(types.float64, 2, "C")
+_SLABS = types.Array(types.float64, 3, "C")
+_INTEGERS = types.Array(types.int64, 1, "C")
+
+PROGRAM_TYPE = types.NamedTuple(  # type: ignore[no-untyped-call]
+    (_VECTOR, _MATRIX, _MATRIX, types.float64, _VECTOR, types.float64), Program
+)
+NODE_TYPE = types.NamedTuple((_INTEGERS, types.int64, _MATRIX, _INTEGERS), Node)  # type: ignore[no-untyped-call]
+CANDIDATE_TYPE = types.NamedUniTuple(_VECTOR, 2, Candidate)  # type: ignore[no-untyped-call]
+WORKSPACE_TYPE = types.NamedTuple((_MATRIX, _SLABS, _INTEGERS, _INTEGERS), Workspace)  # type: ignore[no-untyped-call]
+
 
 @kernel()
-def describe_node(
-    theta: F64, A: F64, C: F64, least: float, status: I64, rows: int, V: F64, work: F64, slabs: F64, option: I64
-) -> tuple[int, int, int, float]:
-    """Write the terms of F in barycentric coordinates of the node; FREE becomes OUT where an option no longer fits.
+def describe_node(program: Program, node: Node, work: Workspace) -> Extent:
+    """Write the terms of F in barycentric coordinates of the decided simplex; return how large the node is.
 
-    Returns the numbers of options that may take the rest, of vertices and of free options, and the rest: what is left
-    when all that are in have c.
+    FREE becomes OUT where an option no longer fits. If the node has vertices of its own, `transform_terms` goes on.
     """
+    theta, A, C, least = program.theta, program.A, program.C, program.least
+    status = node.status
+    option = work.option
     d = theta.size
-    linear = work[LINEAR]
-    AA = slabs[BONUS]
-    CC = slabs[PENALTY]
-    GG = slabs[GRAM]
+    linear = work.rows[LINEAR]
+    row = work.rows[ROW]
+    other = work.rows[OTHER]
+    AA = work.slabs[BONUS]
+    CC = work.slabs[PENALTY]
+    GG = work.slabs[GRAM]
     inside = 0
     for i in range(d):
         inside += status[i] >= IN
@@ -89,40 +230,51 @@ def describe_node(
     base_t = 0.0
     base_a = 0.0
     base_c = 0.0
-    for i in range(d):
-        if status[i] >= IN:
-            base_t += least * theta[i]
+    for a in range(k):
+        row[a] = 0.0
+        other[a] = 0.0
+    if least > 0.0:  # else options that are in have nothing yet: all these terms are zero
+        for i in range(d):
+            if status[i] >= IN:
+                base_t += least * theta[i]
+                for j in range(d):
+                    if status[j] >= IN:
+                        base_a += least * least * A[i, j]
+                        base_c += least * least * C[i, j]
+        for a in range(k):
+            x = 0.0
+            y = 0.0
             for j in range(d):
                 if status[j] >= IN:
-                    base_a += least * least * A[i, j]
-                    base_c += least * least * C[i, j]
-    for a in range(k):
-        x = 0.0
-        y = 0.0
-        for j in range(d):
-            if status[j] >= IN:
-                x += A[option[a], j]
-                y += C[option[a], j]
-        work[ROW, a] = x * least
-        work[OTHER, a] = y * least
+                    x += A[option[a], j]
+                    y += C[option[a], j]
+            row[a] = x * least
+            other[a] = y * least
     for a in range(k):
         i = option[a]
         linear[a] = base_t + rest * theta[i]
+        row_a = row[a]
+        other_a = other[a]
+        in_a = status[i] >= IN
         for b in range(k):
             j = option[b]
-            AA[a, b] = base_a + rest * (work[ROW, a] + work[ROW, b]) + rest * rest * A[i, j]
-            CC[a, b] = base_c + rest * (work[OTHER, a] + work[OTHER, b]) + rest * rest * C[i, j]
-            GG[a, b] = inside * least * least + rest * least * ((status[i] >= IN) + (status[j] >= IN))
+            AA[a, b] = base_a + rest * (row_a + row[b]) + rest * rest * A[i, j]
+            CC[a, b] = base_c + rest * (other_a + other[b]) + rest * rest * C[i, j]
+            GG[a, b] = inside * least * least + rest * least * (in_a + (status[j] >= IN))
         GG[a, a] += rest * rest
-    if rows > 0:
-        _transform(linear, work[ROW], slabs, V, rows, k)
-        return k, rows, free, rest
-    return k, k, free, rest
+    return Extent(k, node.rows if node.rows > 0 else k, free, rest)
 
 
 @kernel()
-def _transform(linear: F64, row: F64, slabs: F64, V: F64, n: int, k: int) -> None:
-    """Go over to coordinates in a smaller simplex, whose vertices V are given in the present ones: a ← Va, M ← VMV'."""
+def transform_terms(node: Node, k: int, work: Workspace) -> None:
+    """Go over to coordinates in a smaller simplex, whose vertices V are given in the present ones: a ← Va, M ← VMV'.
+
+    k options may take the rest.
+    """
+    V = node.vertices
+    n = node.rows
+    linear = work.rows[LINEAR]
+    row = work.rows[ROW]
     for a in range(n):
         x = 0.0
         for b in range(k):
@@ -130,10 +282,13 @@ def _transform(linear: F64, row: F64, slabs: F64, V: F64, n: int, k: int) -> Non
         row[a] = x
     for a in range(n):
         linear[a] = row[a]
-    T = slabs[TRANSFORMED]
-    L = slabs[FACTOR]
-    for which in range(3):
-        M = slabs[which]
+    T = work.slabs[TRANSFORMED]
+    L = work.slabs[FACTOR]
+    # A, C and the Gram matrix, counted by a shape: by a constant, the compiler would write this loop three times, 14 kB
+    # of code that push the rest out of the processor's cache.
+    forms = work.slabs[: GRAM + 1]
+    for which in range(forms.shape[0]):
+        M = forms[which]
         for a in range(n):
             for b in range(k):
                 T[a, b] = 0.0
@@ -155,57 +310,16 @@ def _transform(linear: F64, row: F64, slabs: F64, V: F64, n: int, k: int) -> Non
 
 
 @kernel()
-def node_weights(
-    w: F64, lam: F64, V: F64, rows: int, option: I64, status: I64, least: float, rest: float, k: int
-) -> None:
+def write_weights(w: F64, program: Program, node: Node, extent: Extent, work: Workspace) -> None:
     """Write the weights with barycentric coordinates λ in the node."""
+    lam = work.rows[LAMBDA]
     for i in range(w.size):
-        w[i] = least if status[i] >= IN else 0.0
-    for a in range(k):
+        w[i] = program.least if node.status[i] >= IN else 0.0
+    for a in range(extent.k):
         x = 0.0
-        if rows > 0:
-            for b in range(rows):
-                x += lam[b] * V[b, a]
+        if node.rows > 0:
+            for b in range(node.rows):
+                x += lam[b] * node.vertices[b, a]
         else:
             x = lam[a]
-        w[option[a]] += rest * x
-
-
-@kernel()
-def write_child(status: I64, rows: I64, vertices: F64, divisions: I64, parent: int, slot: int, child: int) -> None:
-    """Write one of the two children of a node into a slot."""
-    d = status.shape[1]
-    how = divisions[parent, 0]
-    one = divisions[parent, 1]
-    other = divisions[parent, 2]
-    rows[slot] = rows[parent]
-    for i in range(d):
-        status[slot, i] = status[parent, i]
-    if how == DECIDE:
-        status[slot, one] = IN if child == 0 else OUT
-        return
-    if how == SPLIT:
-        status[slot, one] = MUST if child == 0 else FIXED
-        return
-    k = 0
-    for i in range(d):
-        if FREE <= status[parent, i] < FIXED:
-            if how == FACES and rows[parent] == 0 and k == (one if child == 0 else other):
-                status[slot, i] = OUT if status[parent, i] == FREE else FIXED
-            k += 1
-    if how == FACES and rows[parent] == 0:
-        return
-    n = rows[parent] if rows[parent] > 0 else k
-    to = 0
-    for a in range(n):
-        if how == FACES and a == (one if child == 0 else other):
-            continue
-        for b in range(k):
-            vertices[slot, to, b] = vertices[parent, a, b] if rows[parent] > 0 else (1.0 if a == b else 0.0)
-        to += 1
-    rows[slot] = to
-    if how == CUT:
-        moved = one if child == 0 else other
-        kept = other if child == 0 else one
-        for b in range(k):
-            vertices[slot, moved, b] = 0.5 * (vertices[slot, moved, b] + vertices[slot, kept, b])
+        w[work.option[a]] += extent.rest * x

@@ -37,6 +37,9 @@ from covbandit.kernels.optimistic.node import (
     ROW,
     SPLIT,
     TRANSFORMED,
+    Node,
+    Program,
+    Workspace,
 )
 from covbandit.kernels.qp.simplex import call_simplex_maximizer, iteration_limit
 
@@ -44,16 +47,19 @@ _SINGULAR = 1e-12  # a pivot below this share of its terms may be rounding: the 
 
 
 @kernel()
-def keep_concave(C: F64, status: I64, work: F64, slabs: F64, order: I64) -> bool:
+def keep_concave(program: Program, node: Node, work: Workspace) -> bool:
     """Put aside the options that cannot have more than c if those that MUST do have; False if even these cannot all.
 
     The differences of C to a reference are factored as U'DU, as in `qp.simplex`: first the MUST, then each other alone.
     """
+    C = program.C
+    status = node.status
+    order = work.option
     d = status.size
-    U = slabs[FACTOR]
-    col = work[ROW]
-    inv = work[OTHER]
-    v = work[LIFT]
+    U = work.slabs[FACTOR]
+    col = work.rows[ROW]
+    inv = work.rows[OTHER]
+    v = work.rows[LIFT]
     ref = -1
     for i in range(d):
         if status[i] == MUST:
@@ -196,20 +202,21 @@ call_bound_quadratic = out_of_line(bound_quadratic)
 
 
 @kernel()
-def choose_split(status: I64, work: F64, slabs: F64, n: int, option: I64, division: I64) -> None:
+def choose_split(node: Node, n: int, work: Workspace) -> None:
     """Write which undecided vertex to decide: the one to which the majorant owes most where it is largest."""
-    B = slabs[MAJORANT]
-    CC = slabs[PENALTY]
-    linear = work[LINEAR]
-    lam = work[LAMBDA]
+    B = work.slabs[MAJORANT]
+    CC = work.slabs[PENALTY]
+    linear = work.rows[LINEAR]
+    lam = work.rows[LAMBDA]
+    option = work.option
     worst = -1.0
     for a in range(n):
-        if status[option[a]] == IN:
+        if node.status[option[a]] == IN:
             owed = 0.0
             for b in range(n):
                 if b != a:
                     owed += lam[b] * (B[a, b] - 0.5 * (linear[a] + linear[b]) + CC[a, b])
             if lam[a] * owed > worst:
                 worst = lam[a] * owed
-                division[0] = SPLIT
-                division[1] = option[a]
+                node.division[0] = SPLIT
+                node.division[1] = option[a]

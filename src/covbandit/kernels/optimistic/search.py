@@ -7,11 +7,11 @@ simplex of their own, with vertices "c on all, the rest on one". Where there are
 scored, their barycentres and on the way from there to the vertices; where there are many, those of supports grown
 greedily from options and pairs. The best points are climbed a little, and the best of these to the top, as are single
 options, what c leaves of the best weights without it, and the weights played last. Where supports were grown, random
-ones follow, and the best tops are shaken (`optimistic_shaking`). Unless every support was climbed, options are then
+ones follow, and the best tops are shaken (`shaking`). Unless every support was climbed, options are then
 added, dropped and swapped as long as that helps. Diversity of starts matters more than depth.
 
 What must hold: the answer is feasible, no transfer between two chosen options improves it beyond rounding, and it is
-at least as good as every point scored. It is *not* proven to be the best; `optimistic_bound` proves.
+at least as good as every point scored. It is *not* proven to be the best; `proof` proves.
 
 ========  =====================  ==================================================================
 name      shape                  meaning
@@ -323,7 +323,7 @@ def search_optimistic(
         else:
             break
         value = call_improve(theta, A, C, least, cap, m, row, work, order)
-        if place >= 0:
+        if place >= 0 and supports > MAX_SCORED:  # only shaking reads it; with one option there is no second entry
             work[_SCORE + place, 1] = value
         if value > best:
             best = value
