@@ -7,6 +7,7 @@ those of SQLite, which waits for the disk.
 part      what it measures
 ========  ==========================================================================================
 calls     compiling kernels that call others by symbol, against kernels that contain the others' code
+helpers   compiling kernels and playing a step, by how many of their helpers get machine code of their own
 driver    the first simulation of a process, compiled, against the second
 inner     a step as it is, without unrolling, and with Numba's reference counting
 inverse   a step with the tracked inverse, against a step with the active set alone
@@ -43,6 +44,13 @@ import sys, time
 import covbandit.kernels.jit.compilation as compilation
 if sys.argv[1] == "contained":
     compilation.out_of_line = lambda dispatcher: dispatcher
+marked = compilation.kernel
+if sys.argv[1] == "machine code of every helper":
+    compilation.kernel = lambda signature=None, on_demand=False, inline_only=False: marked(signature, on_demand)
+if sys.argv[1] == "machine code of none":
+    compilation.kernel = lambda signature=None, on_demand=False, inline_only=False: marked(
+        signature, on_demand, signature is None
+    )
 import covbandit as cb
 learners = [cb.MCEmpirical, cb.MCUCB, cb.MCUCBGamma, cb.OLSUCBC, cb.PairUCB]
 begun = time.process_time()
@@ -51,6 +59,11 @@ for learner in learners:
     for kernel in learner(n_options=5, **given)._kernels():
         compilation.compiled(kernel)
 print(time.process_time() - begun)
+if len(sys.argv) > 2:
+    for rounds in (1_000, 300_000):
+        begun = time.process_time()
+        cb.simulate(cb.problems.synthetic(), cb.ShrunkEmpirical(n_options=5, risk_aversion=0.1), rounds, 1, workers=1)
+    print((time.process_time() - begun) / rounds)
 """
 
 _STEP = """
@@ -102,6 +115,22 @@ def calls() -> None:
     found = _in_turns({how: lambda how=how: compile_all(how) for how in ("by symbol", "contained")}, 1)
     print(f"calls: by symbol {found['by symbol']:.1f} s, contained {found['contained']:.1f} s,", end=" ")
     print(f"{found['contained'] / found['by symbol']:.1f} times as long")
+
+
+def helpers() -> None:
+    """Compile the kernels of five learners as above, and play ShrunkEmpirical at d = 5."""
+
+    def compile_and_play(way: str) -> list[float]:
+        with tempfile.TemporaryDirectory() as folder:
+            return [float(line) for line in _printed(_COMPILE, way, "play", NUMBA_CACHE_DIR=folder).split()]
+
+    ways = ("as it is", "machine code of every helper", "machine code of none")
+    turns = [{way: compile_and_play(way) for way in ways} for _ in range(3)]
+    for way in ways:
+        compiling, step = (statistics.median(turn[way][k] for turn in turns) for k in range(2))
+        beside = [statistics.median(turn[way][k] / turn["as it is"][k] for turn in turns) for k in range(2)]
+        print(f"helpers: {way}: compiling {compiling:.1f} s, {beside[0]:.2f} of it as it is;", end=" ")
+        print(f"a step {1e9 * step:.0f} ns, {beside[1]:.2f} of it as it is")
 
 
 def driver() -> None:
@@ -216,7 +245,7 @@ def state() -> None:
         print(f"state: MC-Empirical, d = {d}: {size:,} bytes")
 
 
-PARTS = {part.__name__: part for part in (calls, driver, inner, inverse, threads, sqlite, state)}
+PARTS = {part.__name__: part for part in (calls, helpers, driver, inner, inverse, threads, sqlite, state)}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)

@@ -24,6 +24,7 @@ from covbandit.kernels.jit.compilation import (
     names_not_cached,
     names_of_kernels,
     notice,
+    shared_out,
     without_notice,
 )
 from covbandit.learners import Learner
@@ -81,9 +82,11 @@ def _compile_together(missing: list[str], processes: int, status: Status) -> Non
         return
     try:
         with out_of_reach_of_ctrl_c():
-            futures = {pool.submit(compile_for_cache, name): name for name in missing}
-        for k, future in enumerate(as_completed(futures), 1):  # below, we repeat and report what failed
-            _show(status, k, len(missing), futures[future])
+            futures = {pool.submit(_compile_for_cache, names): names for names in shared_out(missing)}
+        done = 0
+        for future in as_completed(futures):  # below, we repeat and report what failed
+            done += len(futures[future])
+            _show(status, done, len(missing), futures[future][-1])
     except BrokenProcessPool:
         pass
     except KeyboardInterrupt:
@@ -92,6 +95,11 @@ def _compile_together(missing: list[str], processes: int, status: Status) -> Non
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _compile_for_cache(names: list[str]) -> None:
+    for name in names:
+        compile_for_cache(name)
 
 
 def _show(status: Status, k: int, count: int, name: str) -> None:

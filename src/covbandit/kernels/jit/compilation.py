@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 import os
 import sys
 import threading
@@ -33,6 +34,7 @@ from numba.core import config as _numba_config
 from numba.core.event import Listener, install_listener
 
 from covbandit.core.fingerprints import function_hash, referred_to, remember, source_hash
+from covbandit.kernels.jit.helpers import HelperCompiler
 from covbandit.kernels.jit.linking import define, define_as_fatal, external_call
 
 config: Any = _numba_config  # its attributes are made at run time
@@ -51,7 +53,7 @@ UNCOMPILED = os.environ.get("COVBANDIT_UNCOMPILED", "0") not in ("", "0")
 """Whether kernels run as the Python functions that they are made of, a thousand times slower: for debuggers, and to see
 which of their lines tests run. Numbers may differ in their last digits."""
 
-_HOW_TO_COMPILE = ("kernels/jit/linking.py", "kernels/jit/views.py")
+_HOW_TO_COMPILE = ("kernels/jit/helpers.py", "kernels/jit/linking.py", "kernels/jit/views.py")
 _OUTDATED_AFTER = 30 * 24 * 3600.0  # seconds for which compiled code of earlier sources is kept
 _lock = threading.RLock()
 _signatures: dict[int, Any] = {}
@@ -108,7 +110,9 @@ def cache_directory() -> Path:
     return Path(root) if root else _user_cache() / "covbandit"
 
 
-def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def kernel(
+    signature: object = None, on_demand: bool = False, inline_only: bool = False
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a function as a kernel, to be compiled by Numba at first use.
 
     Parameters
@@ -117,12 +121,17 @@ def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Calla
         A Numba signature, for kernels called from Python. Helpers that only other kernels call need none.
     on_demand
         No simulation calls it, so it is not compiled ahead for one.
+    inline_only
+        Make no machine code of a helper by itself. This saves compilation, but may make the kernels that contain the
+        helper slower: measure. See ``kernels/jit/helpers.py``.
 
     Returns
     -------
     callable
         A decorator that returns a Numba dispatcher. Call it from Python through `compiled`.
     """
+    if inline_only and signature is not None:
+        raise ValueError("inline_only is for helpers: a kernel with a signature is called, so it needs machine code")
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         if UNCOMPILED:
@@ -134,6 +143,8 @@ def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Calla
             # A helper of other kernels: inlined, since passing the many fields of arrays would cost more than its work,
             # and without the entry points for Python and C, which take time to compile.
             options |= {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        if inline_only:
+            options["pipeline_class"] = HelperCompiler
         remember(function.__module__, function.__code__.co_filename)
         dispatcher: Any = numba.njit(**options)(function)
         if signature is not None:
@@ -142,6 +153,8 @@ def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Calla
                 _kernels.append(dispatcher)
                 if on_demand:
                     _on_demand.add(id(dispatcher))
+        elif inline_only:
+            _kept[dispatcher] = False  # what Numba keeps on disk is machine code
         return cast("Callable[P, R]", dispatcher)
 
     return decorate
@@ -406,6 +419,19 @@ def names_needed(kernels: Iterable[Callable[..., Any]]) -> list[str]:
     return list(names)
 
 
+def shared_out(names: list[str]) -> list[list[str]]:
+    """Return lists of names, each for one process to compile; what takes longest comes first.
+
+    Kernels of one file stay together: they contain the same helpers, which a process compiles once. Kernels that others
+    contain come before those, since Numba would not keep them under their signature if it had met them as a part first.
+    """
+    files: dict[str, list[str]] = {}
+    sizes = {name: len(_contained(_kernel_named(name))) for name in names}
+    for name in sorted(names, key=sizes.__getitem__):
+        files.setdefault(name.rpartition(".")[0], []).append(name)
+    return sorted(files.values(), key=lambda file: sum(map(sizes.__getitem__, file)), reverse=True)
+
+
 def compile_for_use(name: str) -> None:
     """Compile a kernel and all that it calls, or load them from the cache."""
     compiled(_kernel_named(name))
@@ -428,4 +454,5 @@ def _name(dispatcher: Any) -> str:
 
 
 def _kernel_named(name: str) -> Any:
+    importlib.import_module(name.rpartition(".")[0])  # where it is marked as a kernel
     return next(dispatcher for dispatcher in reversed(_kernels) if _name(dispatcher) == name)
