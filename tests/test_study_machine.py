@@ -30,7 +30,6 @@ from sqlalchemy import select
 import covbandit as cb
 from covbandit.errors import Conflict, CovbanditError, InvalidInput, NotFound
 from covbandit.studies import Round, Store, Study, records, repository, summary, transactions
-from covbandit.studies.replay import tell
 from covbandit.studies.schema import changes, rounds, states, studies, tells
 from stores import sqlite_url
 from study_workers import in_memory
@@ -87,7 +86,7 @@ class Model:
             if what == "retired":
                 made.set_retired(which)
             else:
-                tell(made, *self._seen(self.rounds[which - 1].told[-1]))
+                made._tell_seen(*self._seen(self.rounds[which - 1].told[-1]))
         return made
 
     def _seen(self, payload: Payload) -> tuple[np.ndarray, Any]:

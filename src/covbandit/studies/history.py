@@ -15,7 +15,6 @@ from covbandit.core.typing import F64
 from covbandit.studies.configuration import Configuration
 from covbandit.studies.outcomes import realised
 from covbandit.studies.records import as_iso, moment
-from covbandit.studies.replay import tell
 from covbandit.studies.repository import Told
 from covbandit.studies.store import until_stopped
 
@@ -220,7 +219,7 @@ class _Imagined:
                 return
             self.weights.append(weights)
             self.rewards.append(earned)
-            tell(self._learner, played[k], seen[k])
+            self._learner._tell_seen(played[k], seen[k])
 
 
 def _thinned(asked: NDArray[np.bool_], points: int) -> NDArray[np.intp]:

@@ -18,7 +18,6 @@ from covbandit.studies.configuration import Configuration
 from covbandit.studies.database_errors import damaged
 from covbandit.studies.outcomes import Listed, Observation, as_played, as_told, padded
 from covbandit.studies.records import Change, Round, moment
-from covbandit.studies.replay import tell
 from covbandit.studies.repository import (
     add_change,
     earliest_expiry,
@@ -204,7 +203,7 @@ class Ledger(StudyTransactions):
             if _same(self._told_before(found), told):
                 return self._record(found)
             # A refused value is told on its own, rather than somewhere in the log.
-            tell(self._configuration.build(), np.array(told.played), told.rewards)
+            self._configuration.build()._tell_seen(np.array(told.played), told.rewards)
             self._append(transaction, "amended", found.number, told)
             amended = replace(
                 found,
@@ -284,7 +283,7 @@ class Ledger(StudyTransactions):
         if transaction.learner is None:
             transaction.learner = self._synchronised(transaction.connection, transaction.row)
             self._state_in_memory = None  # until this is committed, memory and store may differ
-        tell(transaction.learner, np.array(told.played), told.rewards)
+        transaction.learner._tell_seen(np.array(told.played), told.rewards)
         transaction.study.n_told += 1
         transaction.study.last_told_at = transaction.now
         self._append(transaction, kind, number, told)

@@ -30,21 +30,13 @@ TOLERANCE = 1e-9
 _AT_ONCE = 1_000  # rounds told to a learner in one call
 
 
-def tell(learner: Learner, weights: F64, rewards: F64 | float) -> None:
-    """Tell one round to a learner; with full information, options that were not in use may be unseen."""
-    if learner.feedback == "all" and np.isnan(rewards).any():
-        learner.tell_partly(weights, rewards)
-    else:
-        learner.tell(weights, rewards)
-
-
 def tell_all(learner: Learner, history: Iterator[tuple[F64, F64 | float]], progress: Progress | None = None) -> int:
     """Tell rounds in order, complete ones many at a time; return how many there were."""
     begun = learner.rounds_told
     while batch := list(islice(history, _AT_ONCE)):
         if learner.feedback == "all" and any(np.isnan(rewards).any() for _, rewards in batch):
             for weights, rewards in batch:
-                tell(learner, weights, rewards)
+                learner._tell_seen(weights, rewards)
         else:
             learner.tell_many(np.array([weights for weights, _ in batch]), [rewards for _, rewards in batch])  # type: ignore[arg-type]
         if progress is not None:

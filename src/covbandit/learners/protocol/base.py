@@ -526,6 +526,13 @@ class Learner(ABC):
             s.held_weights = confine(self.hold[0], s.cap, s.start_weights)
             s.hold_rounds = self.hold[1]
 
+    def _tell_seen(self, weights: ArrayLike, observation: F64 | float) -> None:
+        """Learn from one round, whatever was seen of it: by `tell_partly` where rewards are missing, else by `tell`."""
+        if self.feedback == "all" and np.isnan(observation).any():
+            self.tell_partly(weights, observation)
+        else:
+            self.tell(weights, observation)
+
     def _absorb_checked(self, weights: F64, observation: F64, missing: bool = False) -> None:
         if self._absorb_kernel is None:
             before = serialization.copy_statistics(self.statistics)

@@ -4,7 +4,7 @@
 file                    what it holds
 ======================  =============================================================================================
 ``app.py``              the application: all other files, put together
-``routes.py``           what the service can do: one entry per route, with the function that does it
+``routes.py``           what the service can do: one entry per route, how it is read, and the function that does it
 ``request_models.py``   what requests say, checked strictly
 ``response_models.py``  what responses say, for the documentation: the studies themselves write them
 ``requests.py``         reading of requests: strict JSON of bounded size, query strings

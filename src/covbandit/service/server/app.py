@@ -1,9 +1,9 @@
-"""The application: studies over HTTP."""
+"""The application: studies over HTTP. It only puts the other files together."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,11 +14,11 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from covbandit.service.server.errors import NoSuchRoute, WrongMethod
-from covbandit.service.server.middleware import CALLER, ROUTE, ServiceMiddleware
+from covbandit.service.server.middleware import ServiceMiddleware
 from covbandit.service.server.openapi import describe, describe_route
-from covbandit.service.server.requests import read_body, read_query
+from covbandit.service.server.requests import ROUTE
 from covbandit.service.server.responses import error_response, json_response
-from covbandit.service.server.routes import BASE, ROUTES, Call, Route
+from covbandit.service.server.routes import BASE, ROUTES, Endpoint
 from covbandit.service.server.runtime import Service, Settings
 from covbandit.service.server.static_files import StaticFile, read_static_files
 from covbandit.studies import Store
@@ -29,8 +29,6 @@ _METHODS = [
     for route in ROUTES
     for method in ((route.method, "HEAD") if route.method == "GET" else (route.method,))
 ]
-
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def create_app(
@@ -83,7 +81,7 @@ def create_app(
     for route in ROUTES:
         app.add_api_route(
             route.address,
-            _endpoint(service, route),
+            route.endpoint(service),
             methods=[route.method],
             status_code=route.status,
             response_model=None,
@@ -97,34 +95,9 @@ def create_app(
     # After all others: every request is compared with one route after the other.
     for route in ROUTES:
         if route.method == "GET":
-            app.add_route(route.address, _endpoint(service, route), methods=["HEAD"], include_in_schema=False)
+            app.add_route(route.address, route.endpoint(service), methods=["HEAD"], include_in_schema=False)
     app.add_middleware(ServiceMiddleware, service=service)
     return app
-
-
-def _endpoint(service: Service, route: Route) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        request.scope[ROUTE] = route.address
-        try:
-            if route.scope is not None:
-                request.scope[CALLER].require(route.scope)
-            query = read_query(request, route.query)
-            body = None
-            if route.body is not None:
-                body = await read_body(request, route.body, service.settings.body_limit, service.run_parsing)
-            call = Call(service, request.path_params, query, body)
-            if route.needs is not None:
-                await route.needs(service)
-                return route.run(call)
-            writes = route.body is not None
-            return await service.run(lambda: route.run(call), call.path.get("name"), writes, route.slow)
-        except Exception as error:  # here, since the layers up to our middleware would take time to pass it on
-            service.metrics.refusal(error)
-            return error_response(error, service.store.url, request.scope.get(CALLER) is not None)
-
-    endpoint.__name__ = route.run.__name__
-    endpoint.__doc__ = route.run.__doc__
-    return endpoint
 
 
 def _openapi(app: FastAPI) -> Endpoint:

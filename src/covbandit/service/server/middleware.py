@@ -13,14 +13,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from covbandit.errors import CovbanditError
 from covbandit.service.server.auth import Caller
 from covbandit.service.server.errors import BadRequest, Stopping
+from covbandit.service.server.requests import CALLER, ROUTE
 from covbandit.service.server.responses import error_response
 from covbandit.service.server.routes import BASE, ROUTES
 from covbandit.service.server.runtime import Service
 
 access_log = logging.getLogger("covbandit.access")
-
-CALLER = "covbandit.caller"
-ROUTE = "covbandit.route"
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _OPEN = frozenset({route.address for route in ROUTES if route.scope is None} | {f"{BASE}/openapi.json"})

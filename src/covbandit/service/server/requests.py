@@ -23,6 +23,12 @@ _LARGEST_ROUND = 2**63 - 1
 READ_AT_ONCE = 64 * 1024
 """Bodies of up to so many bytes are parsed in the event loop: handing them to a thread would take longer."""
 
+CALLER = "covbandit.caller"
+"""In the scope of a request that was let in: whose it is."""
+
+ROUTE = "covbandit.route"
+"""In the scope of a request: the address of the route that takes it, for log and metrics."""
+
 CUT_OFF = "covbandit.cut_off"
 """In the scope of a request whose connection the service itself ended: the error that says why."""
 

@@ -53,7 +53,7 @@ def error_response(error: BaseException, store_url: str = "", admitted: bool = T
     report = report_of(error)
     if report is INTERNAL:
         log.error("unexpected error", exc_info=error)
-        message = "the service failed unexpectedly; nothing was changed, or all that was asked for"
+        message = "the service failed unexpectedly; the request was either applied completely or not at all"
     else:
         message = str(error)
         if store_url:

@@ -1,7 +1,7 @@
-"""What the service can do: one entry per route.
+"""What the service can do: one entry per route, how a request to it is read, and the function that handles it.
 
-Each function runs in a thread, gets a `Call`, and leaves the work to the study. Its docstring is what the OpenAPI
-description says of the route.
+Each of these functions runs in a thread, gets a `Call`, and leaves the work to the study. Its docstring is what the
+OpenAPI description says of the route.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from pydantic import BaseModel
+from starlette.requests import Request
 from starlette.responses import Response
 
 from covbandit._version import __version__
 from covbandit.learners.protocol.setup_warnings import said_before
 from covbandit.service.server import request_models, response_models
 from covbandit.service.server.metrics import CONTENT_TYPE
-from covbandit.service.server.requests import round_number
-from covbandit.service.server.responses import json_response
+from covbandit.service.server.requests import CALLER, ROUTE, read_body, read_query, round_number
+from covbandit.service.server.responses import error_response, json_response
 from covbandit.service.server.runtime import Service
 from covbandit.studies import Study, list_studies
 from covbandit.studies.schema import SCHEMA
@@ -28,6 +29,8 @@ from covbandit.studies.study import Outcome
 from covbandit.studies.transactions import StudyGone
 
 BASE = "/api/v1"
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 _FILES = {
     "csv": "text/csv; charset=utf-8",
@@ -105,6 +108,32 @@ class Route:
     def address(self) -> str:
         """The whole path, with its variable parts in braces."""
         return BASE + self.path
+
+    def endpoint(self, service: Service) -> Endpoint:
+        """Return the function that reads a request to this route, runs the handler in a thread, and answers."""
+
+        async def endpoint(request: Request) -> Response:
+            request.scope[ROUTE] = self.address
+            try:
+                if self.scope is not None:
+                    request.scope[CALLER].require(self.scope)
+                query = read_query(request, self.query)
+                body = None
+                if self.body is not None:
+                    body = await read_body(request, self.body, service.settings.body_limit, service.run_parsing)
+                call = Call(service, request.path_params, query, body)
+                if self.needs is not None:
+                    await self.needs(service)
+                    return self.run(call)
+                writes = self.body is not None
+                return await service.run(lambda: self.run(call), call.path.get("name"), writes, self.slow)
+            except Exception as error:  # here, since the layers up to our middleware would take time to pass it on
+                service.metrics.refusal(error)
+                return error_response(error, service.store.url, request.scope.get(CALLER) is not None)
+
+        endpoint.__name__ = self.run.__name__
+        endpoint.__doc__ = self.run.__doc__
+        return endpoint
 
 
 def health(call: Call) -> Response:
