@@ -128,6 +128,8 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         cb.FixedWeights(n_options=2).save(missing)
     with pytest.raises(StateFileError, match=r"cannot write .*: Is a directory"):
         cb.FixedWeights(n_options=2).save(tmp_path)
+    with pytest.raises(StateFileError, match=r"cannot write .*: the name of a file cannot contain a null byte"):
+        cb.FixedWeights(n_options=2).save(tmp_path / "nul\0.json")
     assert list(tmp_path.parent.glob(f".{tmp_path.name}*")) == []
 
 

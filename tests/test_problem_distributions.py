@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
 from math import sqrt
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
+from covbandit.core.processes import pool_of
 from covbandit.errors import InvalidInput, Unsupported
 
 
@@ -52,7 +52,7 @@ def test_any_workers_give_the_same_numbers_and_results_resume() -> None:
     family = cb.problems.full_information_lower_bound(3, horizon=200)
     one, two = (cb.simulate(family, empirical(family), 200, 6, 5, workers) for workers in (1, 2))
     assert (one.regret == two.regret).all()
-    with ProcessPoolExecutor(1) as pool:
+    with pool_of(1) as pool:
         assert (cb.simulate(family, empirical(family), 200, 2, 5, pool).regret == one.regret[:, :2]).all()
     some = cb.simulate(family, empirical(family), 200, 2, 5)
     assert (cb.simulate(family, empirical(family), 200, 6, 5, resume=some).regret == one.regret).all()

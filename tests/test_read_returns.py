@@ -423,8 +423,8 @@ def test_sources_that_are_refused(tmp_path: Path) -> None:
         (pd.DataFrame({"A": [10**400, 1]}, dtype=object), "row 1, column 'A': 10+ is not a finite number"),
         (pd.DataFrame({"A": [Decimal("sNaN"), 1]}, dtype=object), "row 1, column 'A': .* is not a finite number"),
         (pd.DataFrame({"A": [np.complex128(1j), 1]}, dtype=object), "row 1, column 'A': .* is not a finite number"),
-        ("nul\0.csv", r"cannot read 'nul\\x00.csv': "),
-        ("nul\0.parquet", r"cannot read 'nul\\x00.parquet': "),
+        ("nul\0.csv", r"cannot read 'nul\\x00.csv': the name of a file cannot contain a null byte"),
+        ("nul\0.parquet", r"cannot read 'nul\\x00.parquet': the name of a file cannot contain a null byte"),
     ):
         with pytest.raises(InvalidInput, match=message):
             cb.data.read_returns(source, kind="returns")  # type: ignore[arg-type]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 
 import covbandit as cb
+from covbandit.core.processes import pool_of
 from covbandit.errors import AssumptionWarning
 from semi_bandit_play import KINDS, PAPER, RISK_AVERSION, make, play
 
@@ -80,13 +81,12 @@ def test_a_simulation_doubts_once_per_learner(workers: str, request: pytest.Fixt
     players = {kind.__name__: make(kind, 3, options=["a", "b", "c"]) for kind in KINDS}
     players["fits"] = make(cb.MCUCB, 3, variance_bound=9.0)
 
-    def run(problem: cb.Problem) -> list[warnings.WarningMessage]:
-        if workers == "threads":
-            return doubted(lambda: cb.simulate(problem, players, 300, 6, seed=1, workers=2))
-        with ProcessPoolExecutor(2) as pool:
-            return doubted(lambda: cb.simulate(problem, players, 300, 6, seed=1, workers=pool))
-
-    caught = run(wild)
+    # Processes are not forked: in a process with threads, as this one may be, Python warns of that from 3.12 on.
+    with pool_of(2) if workers == "processes" else nullcontext(2) as who:
+        caught, calm = (
+            doubted(lambda problem=problem: cb.simulate(problem, players, 300, 6, seed=1, workers=who))
+            for problem in (wild, tame)
+        )
     assert [w.category for w in caught] == [AssumptionWarning] * 3
     assert {w.filename for w in caught} == {__file__}
     for warning, kind in zip(caught, PAPER, strict=True):
@@ -94,4 +94,4 @@ def test_a_simulation_doubts_once_per_learner(workers: str, request: pytest.Fixt
             f"learner '{kind.__name__}', in 6 of 6 replications, first in 0: option 'b' (index 1): observed variance"
         )
         assert str(warning.message).startswith(start)
-    assert run(tame) == []
+    assert calm == []

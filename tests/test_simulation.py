@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import covbandit as cb
+from covbandit.core.processes import pool_of
 from covbandit.errors import Interrupted, InvalidInput, StateFileError
 from covbandit.simulation import engine
 from covbandit.simulation.statistics import half_width, paired_ratio
@@ -62,7 +63,7 @@ def test_same_numbers_on_any_number_of_workers() -> None:
         assert np.array_equal(_run(workers=workers).regret, one.regret)
     with ThreadPoolExecutor(3) as pool:
         assert np.array_equal(_run(workers=pool).regret, one.regret)
-    with ProcessPoolExecutor(2) as pool:
+    with pool_of(2) as pool:
         other = _run(workers=pool)
     assert np.array_equal(other.regret, one.regret)
     assert np.array_equal(other.weights, one.weights)

@@ -318,7 +318,7 @@ def test_texts_that_are_no_specification_by_any_stretch(tmp_path: Path) -> None:
             load(wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="folder must be the name of a file or folder, got None"):
         loads(GOOD, folder=None)  # type: ignore[arg-type]
-    for name, cause in (("x" * 300, "File name too long"), ("a\0b", "null byte")):
+    for name, cause in (("x" * 300, "File name too long"), ("a\0b", "the name of a file cannot contain a null byte")):
         with pytest.raises(InvalidInput, match=f"cannot read the specification .*{cause}"):
             load(tmp_path / name)
 

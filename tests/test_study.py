@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -92,6 +93,8 @@ def test_names_fit_to_be_shown_and_addressed(tmp_path: Path, name: Any) -> None:
         ("", "must be a URL"),
         (7, "must be a URL"),
         ("sqlite:////nowhere/at/all/s.db", "does not exist"),
+        ("sqlite:///nul\0.db", "cannot contain a null byte"),
+        ("half \ud800.db", "cannot contain a character that cannot be encoded"),
     ],
 )
 def test_stores_that_cannot_be(store: Any, said: str) -> None:
@@ -473,6 +476,7 @@ def test_two_objects_work_on_one_study(store_url: str) -> None:
     assert one.learner.ask().tobytes() == two.learner.ask().tobytes() == learner.ask().tobytes()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
 @pytest.mark.usefixtures("shared_by_processes")
 def test_a_study_goes_to_other_processes(store_url: str) -> None:
     study = funds(store_url)

@@ -6,8 +6,8 @@ Operators are told to stop all writers first. If one was not stopped, it must wo
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,11 @@ class Copy:
             with store.read() as connection:
                 self._rows = {table: connection.execute(table.select()).all() for table in metadata.sorted_tables}
 
+    def close(self) -> None:
+        """Forget the copy."""
+        if self._store._file is not None:
+            self._copy.close()
+
     def restore(self, *tables: str) -> None:
         """Write the copy back, or only some of its tables."""
         if self._store._file is not None and not tables:
@@ -71,6 +76,16 @@ class Copy:
 class _Row:
     def __init__(self, values: dict[str, Any]) -> None:
         self._mapping = values
+
+
+CopyOf = Callable[[Store], Copy]
+
+
+@pytest.fixture
+def copy_of() -> Iterator[CopyOf]:
+    """Return what copies a store; the copies are closed after the test."""
+    with ExitStack() as copies:
+        yield lambda store: copies.enter_context(closing(Copy(store)))
 
 
 def created(url: str, learner: Any = None, **others: Any) -> Study:
@@ -113,10 +128,10 @@ WAYS: dict[str, Callable[[Study], Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_learner_in_memory_is_not_trusted_by_a_counter(store_url: str, way: str) -> None:
+def test_a_learner_in_memory_is_not_trusted_by_a_counter(store_url: str, copy_of: CopyOf, way: str) -> None:
     live = created(store_url, lease=None)
     play(live, 5, best=1)
-    copy = Copy(live.store)
+    copy = copy_of(live.store)
     play(live, 5, best=2)
     before = live.revision, live.summary().told
     live.history()
@@ -132,10 +147,10 @@ def test_a_learner_in_memory_is_not_trusted_by_a_counter(store_url: str, way: st
     other.close()
 
 
-def test_a_study_that_is_only_restored_is_read_anew(store_url: str) -> None:
+def test_a_study_that_is_only_restored_is_read_anew(store_url: str, copy_of: CopyOf) -> None:
     live = created(store_url)
     play(live, 5, best=1)
-    copy = Copy(live.store)
+    copy = copy_of(live.store)
     play(live, 5, best=2)
     live.history()
     copy.restore()
@@ -143,10 +158,10 @@ def test_a_study_that_is_only_restored_is_read_anew(store_url: str) -> None:
     live.close()
 
 
-def test_corrections_before_and_after_a_restore_are_told_apart(store_url: str) -> None:
+def test_corrections_before_and_after_a_restore_are_told_apart(store_url: str, copy_of: CopyOf) -> None:
     live = created(store_url)
     play(live, 5, best=1)
-    copy = Copy(live.store)
+    copy = copy_of(live.store)
     live.amend(3, [50.0, 0.0, 0.0])
     live.history()
     copy.restore()
@@ -158,10 +173,10 @@ def test_corrections_before_and_after_a_restore_are_told_apart(store_url: str) -
     other.close()
 
 
-def test_changes_before_and_after_a_restore_are_told_apart(store_url: str) -> None:
+def test_changes_before_and_after_a_restore_are_told_apart(store_url: str, copy_of: CopyOf) -> None:
     live = created(store_url)
     play(live, 5, best=1)
-    copy = Copy(live.store)
+    copy = copy_of(live.store)
     live.retire("b")
     play(live, 2, best=0)
     live.restore("b")
@@ -178,11 +193,11 @@ def test_changes_before_and_after_a_restore_are_told_apart(store_url: str) -> No
     other.close()
 
 
-def test_statistics_of_another_moment_are_refused(store_url: str) -> None:
+def test_statistics_of_another_moment_are_refused(store_url: str, copy_of: CopyOf) -> None:
     """A restore table by table, or of some tables only: the statistics are not those that the study's row means."""
     live = created(store_url)
     play(live, 5, best=1)
-    copy = Copy(live.store)
+    copy = copy_of(live.store)
     play(live, 5, best=2)
     copy.restore("studies")
     for study in (live, Study.open("funds", store_url)):
@@ -196,10 +211,10 @@ def test_statistics_of_another_moment_are_refused(store_url: str) -> None:
     live.close()
 
 
-def test_only_the_statistics_restored_are_noticed_by_verify(store_url: str) -> None:
+def test_only_the_statistics_restored_are_noticed_by_verify(store_url: str, copy_of: CopyOf) -> None:
     live = created(store_url)
     live.ask("open")
-    copy = Copy(live.store)
+    copy = copy_of(live.store)
     live.retire("b")
     live.restore("b")
     assert live.verify().exact
@@ -210,10 +225,10 @@ def test_only_the_statistics_restored_are_noticed_by_verify(store_url: str) -> N
     live.close()
 
 
-def test_a_service_serves_what_was_restored(store_url: str) -> None:
+def test_a_service_serves_what_was_restored(store_url: str, copy_of: CopyOf) -> None:
     """The service keeps studies in memory by name; the one of that name may be another one now."""
     with Store(store_url, create=True) as store:
-        empty = Copy(store)
+        empty = copy_of(store)
         play(created(store_url), 3, best=1)
         with calling(store) as http:
             assert http.get("/api/v1/studies/funds").json()["told"] == 3
@@ -237,9 +252,9 @@ def test_a_service_serves_what_was_restored(store_url: str) -> None:
         assert again.verify().exact
 
 
-def test_a_study_object_does_not_become_another_study_of_its_name(store_url: str) -> None:
+def test_a_study_object_does_not_become_another_study_of_its_name(store_url: str, copy_of: CopyOf) -> None:
     with Store(store_url, create=True) as store:
-        empty = Copy(store)
+        empty = copy_of(store)
         live = created(store_url)
         play(live, 2, best=0)
         empty.restore()

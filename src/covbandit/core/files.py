@@ -17,6 +17,17 @@ from covbandit.core.size_limits import MOST_DOCUMENT_BYTES
 from covbandit.errors import StateFileError
 
 
+def why_not_opened(error: OSError | ValueError) -> str:
+    """Return why a file cannot be opened, in words that are the same in every version of Python.
+
+    A name that no file can have is a ValueError, which Python words as it likes: by version and by function.
+    """
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    what = "a character that cannot be encoded" if isinstance(error, UnicodeError) else "a null byte"
+    return f"the name of a file cannot contain {what}"
+
+
 def as_folder(path: str | Path) -> Path:
     """Return a folder, which is made if it does not exist.
 
@@ -30,6 +41,8 @@ def as_folder(path: str | Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StateFileError(f"cannot write to {folder}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise StateFileError(f"cannot write to {str(folder)!r}: {why_not_opened(error)}") from None
     return folder
 
 
@@ -52,7 +65,10 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[IO[bytes]]:
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except ValueError as error:
+        raise StateFileError(f"cannot write {str(target)!r}: {why_not_opened(error)}") from None
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -131,7 +147,7 @@ def read_document(path: str | Path, kind: str, version: int) -> tuple[int, dict[
     except ValueError as error:
         if isinstance(error, StateFileError):
             raise
-        raise StateFileError(f"cannot read {str(path)!r}: {error}") from None
+        raise StateFileError(f"cannot read {str(path)!r}: {why_not_opened(error)}") from None
     except MemoryError:
         raise StateFileError(f"{path} does not fit into the memory of this machine") from None
     try:

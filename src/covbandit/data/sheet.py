@@ -21,6 +21,7 @@ from typing import SupportsFloat
 import numpy as np
 
 from covbandit.core.csv_cells import unmarked
+from covbandit.core.files import why_not_opened
 from covbandit.core.size_limits import MOST_CELLS, MOST_COLUMNS, MOST_TABLE_BYTES, in_bytes
 from covbandit.errors import InvalidInput
 
@@ -202,7 +203,7 @@ def read_bytes(path: Path, most: int = MOST_TABLE_BYTES) -> bytes:
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror or error}") from None
     except ValueError as error:  # characters that no file name has
-        raise InvalidInput(f"cannot read {str(path)!r}: {error}") from None
+        raise InvalidInput(f"cannot read {str(path)!r}: {why_not_opened(error)}") from None
     if max(size, len(content)) > most:
         raise InvalidInput(f"{path.name} has more than {in_bytes(most)}, the most that is read of such files")
     return content

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from covbandit.core import validation
+from covbandit.core.files import why_not_opened
 from covbandit.core.size_limits import MOST_LEVELS, MOST_SPECIFICATION_BYTES, in_bytes
 from covbandit.errors import InvalidInput
 from covbandit.specifications.diagnostics import Mistakes, raise_mistakes
@@ -80,8 +81,7 @@ def read(path: str | Path) -> tuple[str, str, Path]:
     except (OSError, ValueError) as error:  # a name with a zero in it is a ValueError
         absent = isinstance(error, FileNotFoundError)
         hint = "; `covbandit simulate --example` prints one to start from" if absent else ""
-        cause = getattr(error, "strerror", None) or error
-        raise InvalidInput(f"cannot read the specification {path}: {cause}{hint}") from None
+        raise InvalidInput(f"cannot read the specification {path}: {why_not_opened(error)}{hint}") from None
 
 
 def parse(text: str, source: str, folder: Path, changes: dict[str, int | None]) -> Document:

@@ -23,6 +23,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, m
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
+from covbandit.core.files import why_not_opened
 from covbandit.errors import InvalidInput, MissingExtra, NotFound, StoreSchemaError, StoreUnavailable
 from covbandit.studies.database_errors import as_store_errors
 from covbandit.studies.schema import SCHEMA, studies
@@ -112,6 +113,12 @@ def as_url(store: object) -> URL:
 
 def _expanded(name: str) -> Path:
     """Return the path of a file, with the folder that a leading ~ stands for."""
+    try:
+        if "\0" in name:
+            raise ValueError
+        os.fsencode(name)
+    except ValueError as error:  # found here, since the database would report neither by an error of ours
+        raise InvalidInput(f"store file {name!r}: {why_not_opened(error)}") from None
     try:
         return Path(name).expanduser()
     except RuntimeError as error:
@@ -358,20 +365,25 @@ class Store:
         def connect() -> sqlite3.Connection:
             # Autocommit as far as Python is concerned: transactions begin where we say so.
             address = f"{file.as_uri()}?mode={mode['mode']}"
-            return sqlite3.connect(
+            connection = sqlite3.connect(
                 address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
+            try:
+                _write_ahead(connection)
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute("PRAGMA foreign_keys=ON")
+            except BaseException:  # the file is damaged, say: an open connection would hold it, locks included
+                connection.close()
+                raise
+            return connection
 
         engine = create_engine(
             "sqlite+pysqlite://", creator=connect, poolclass=QueuePool, pool_size=_CONNECTIONS, max_overflow=-1
         )
 
         @event.listens_for(engine, "connect")
-        def prepare(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
-            _write_ahead(connection)
+        def identify(_: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
             record.info["file"] = _identity(file)
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("PRAGMA foreign_keys=ON")
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
