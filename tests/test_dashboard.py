@@ -18,7 +18,7 @@ import httpx
 import numpy as np
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, Route, expect, sync_playwright
 
 from covbandit.core.number_hints import readings
 from covbandit.service.server.app import create_app
@@ -105,6 +105,7 @@ class Visit:
     def study(self, name: str) -> None:
         """Go to a study and wait until its figures are there."""
         self.page.goto(f"{self.url}/#/study/{quote(name, safe='')}")
+        expect(self.page.locator("h1.study-name")).to_have_text(name)  # no longer the study that was shown before
         expect(self.page.locator("table.weights")).to_be_visible()
 
     def card(self, title: str) -> Locator:
@@ -123,6 +124,8 @@ class Visit:
         return self.card(title).locator(".chart svg").inner_html()
 
     def show_all_tables(self) -> None:
+        """Press every button "Show as table", once every chart has drawn and so has its button."""
+        expect(self.page.get_by_text("Loading…", exact=True)).to_have_count(0)
         hidden = self.page.get_by_role("button", name="Show as table")
         for _ in range(hidden.count()):
             hidden.first.click()  # which then has another name
@@ -896,6 +899,25 @@ def test_a_new_study_chooses_no_risk_aversion_and_every_example_of_settings_is_a
     study = Study.open("study 0", store)
     assert study.risk_aversion == 0.0002
     study.close()
+
+
+@needs_chromium
+def test_a_form_is_drawn_once_however_late_the_service_says_its_version(browser: Browser, url: str) -> None:
+    with Visit(browser, url) as visit:
+        page = visit.page
+        asked: list[Route] = []
+        page.route("**/api/v1/version", lambda route: asked.append(route))  # the answer waits until we let it go
+        with page.expect_request("**/api/v1/version"):
+            page.reload(wait_until="commit")
+        page.goto(f"{url}/#/new")
+        page.evaluate("new Promise((done) => setTimeout(done))")  # what listens to addresses has had its turn
+        # A form that is drawn now would be drawn again with the answer, and what was typed would be lost.
+        assert page.locator("main").inner_text() == "Loading…"
+        asked.pop().continue_()
+        page.get_by_label("Name", exact=True).fill("funds")
+        expect(page.locator("#version")).to_contain_text("API")
+        expect(page.get_by_label("Name", exact=True)).to_have_value("funds")
+        assert asked == []
 
 
 @needs_chromium

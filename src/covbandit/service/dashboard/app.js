@@ -18,6 +18,7 @@ const sign = byId("sign", HTMLButtonElement);
 
 let leave = () => {};
 let visit = 0;
+let shown = ""; // the address of the view
 let tokensNeeded = false;
 
 /** @param {string} text */
@@ -46,7 +47,8 @@ async function route() {
   const mine = ++visit;
   leave();
   leave = () => {};
-  const [show, name, title] = viewOf(location.hash);
+  shown = location.hash;
+  const [show, name, title] = viewOf(shown);
   document.title = `${title} · covbandit`;
   fill(main, h("p", { class: "loading" }, "Loading…"));
   try {
@@ -99,11 +101,6 @@ async function start() {
   document.addEventListener("signedout", offerSignIn);
   startClock();
   onTokenNeeded(tokenDialog);
-  addEventListener("hashchange", () => {
-    route();
-    main.focus({ preventScroll: true });
-    scrollTo(0, 0);
-  });
   try {
     const told = await version();
     byId("version").textContent = `covbandit ${told.version} · API ${told.api}`;
@@ -111,6 +108,14 @@ async function start() {
   } catch (error) {
     showError(error);
   }
+  // A view that is drawn twice loses what was typed into it meanwhile. So addresses count only from now on, and a change
+  // whose event is still on its way is left alone if its address is shown already.
+  addEventListener("hashchange", () => {
+    if (location.hash === shown) return;
+    route();
+    main.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  });
   route();
 }
 
