@@ -144,6 +144,7 @@ SLOW_TESTS = {
     },
     "test_service_refusals.py": {
         "test_malformed_bodies_change_nothing",
+        "test_noise_changes_nothing",
     },
     "test_simulate_command.py": {
         "test_a_cluster_gives_the_same_table",
@@ -184,7 +185,20 @@ SLOW_TESTS = {
 """The slow tests of files that have quick ones, too."""
 
 
+SLOW_FIXTURES = {"reproduced"}
+"""Fixtures that take seconds. Every test that uses one is slow."""
+
+QUICK_STORE = "sqlite"
+"""Of the tests that are played with every kind of store, the quick part plays this kind, which needs no server."""
+
+
 def is_quick(item: pytest.Item) -> bool:
     """Return True if the quick part plays this test, or this example of a docstring."""
     name = getattr(item, "originalname", item.name)
-    return item.path.name not in SLOW_FILES and name not in SLOW_TESTS.get(item.path.name, ())
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return (
+        item.path.name not in SLOW_FILES
+        and name not in SLOW_TESTS.get(item.path.name, ())
+        and SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+        and parameters.get("store_url", QUICK_STORE) == QUICK_STORE
+    )

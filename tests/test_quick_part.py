@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quick_part import SLOW_FILES, SLOW_TESTS
+from quick_part import SLOW_FILES, SLOW_FIXTURES, SLOW_TESTS, is_quick
 
 HERE = Path(__file__).parent
 ROOMS = sorted(path.name for path in (HERE.parent / "src" / "covbandit").iterdir() if (path / "__init__.py").exists())
@@ -24,6 +24,15 @@ def test_listed_tests_exist_and_others_are_left(name: str) -> None:
     defined = set(re.findall(r"^ *def (test_\w+)\(", (HERE / name).read_text(encoding="utf-8"), flags=re.MULTILINE))
     inherited = {"test_learners_conform.py": {"test_memory_is_bounded", "test_retired_options_get_no_weight"}}
     assert defined | inherited.get(name, set()) > SLOW_TESTS[name]
+
+
+@pytest.mark.parametrize("name", sorted(SLOW_FIXTURES))
+def test_listed_fixtures_exist(name: str) -> None:
+    assert re.search(rf"^def {name}\(", (HERE / "conftest.py").read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def test_each_kind_of_store_but_one_is_left_out(request: pytest.FixtureRequest, store_url: str) -> None:
+    assert is_quick(request.node) == store_url.startswith("sqlite")
 
 
 @pytest.mark.parametrize("room", ROOMS)
