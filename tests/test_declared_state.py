@@ -147,6 +147,15 @@ def test_a_parameter_that_is_not_declared_is_an_error() -> None:
         Everything.allocate(3, {"rho": 0.5, "scale": 1.0, "gamma": np.eye(3), "rate": 2.0}, {"log": 1})
 
 
+def test_parameters_are_given_by_name() -> None:
+    """In order, a wrong order would give wrong numbers, and too few would let kernels read beyond them."""
+    for given in ((0.5, 1.0), np.ones(11), 0.5):
+        with pytest.raises(TypeError, match=r"declares the parameters \['rho', .*\], to be given by name, got "):
+            Everything.allocate(3, given, {"log": 1})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"declares the parameters \['rho', 'scale', 'gamma'\], got \[\]"):
+        Everything.allocate(3, block_sizes={"log": 1})
+
+
 def test_a_name_that_is_not_declared_is_an_error() -> None:
     # On demand: else simulations of later tests in this process would compile them ahead, and fail.
     @kernel(UPDATE, on_demand=True)
@@ -165,6 +174,11 @@ def test_a_name_that_is_not_declared_is_an_error() -> None:
         compiled(assigned)
     with pytest.raises(AttributeError, match="maen"):
         make().maen  # noqa: B018
+    for kind in (Everything, More):
+        for name, value in (("maen", [1.0, 2.0, 3.0]), ("raedy", 1.0), ("rho", 0.7), ("integers", 1)):
+            with pytest.raises(AttributeError, match=name):  # a parameter never changes
+                setattr(make(kind), name, value)
+        assert make(kind).rho == 0.5
 
 
 def test_a_changed_declaration_changes_the_compiled_code() -> None:

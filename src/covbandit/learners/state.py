@@ -70,6 +70,15 @@ HOLD, CAP, START = (_PLACES[name] for name in ("held_weights", "cap", "start_wei
 FIRST_INT, FIRST_ROW = IN_USE + 1, START + 1
 
 
+class _NumberedState(LearnerState):
+    """A state whose parameters have no names: kernels read them by their places."""
+
+    @classmethod
+    def _ordered(cls, given: Any) -> F64:
+        """Return parameters in the order in which the learner gives them."""
+        return np.ascontiguousarray(() if isinstance(given, dict) else given, dtype=np.float64)  # {} if there are none
+
+
 @dataclass(frozen=True)
 class Layout:
     """The names of a learner's own rows and slabs, in the order of their constants, and its scratch space."""
@@ -94,11 +103,11 @@ class Layout:
         fields |= {f"slab_{name}": matrix(name, saved_as=name) for name in self.slabs}
         fields |= {f"block_{name}": block(name, size, saved_as=name) for name, size in self.blocks}
         fields |= {f"scratch_{name}": work_block(name, size) for name, size in self.scratch_blocks}
-        return type("DeprecatedState", (LearnerState,), fields)
+        return type("DeprecatedState", (_NumberedState,), fields)
 
     def allocate(self, d: int, parameters: F64) -> State:
         """Return an empty state for d options."""
-        return self.state_class.allocate(d, np.asarray(parameters, dtype=np.float64))
+        return self.state_class.allocate(d, parameters)  # type: ignore[arg-type]
 
     def named(self, state: State) -> dict[str, F64]:
         """Return views of everything that must be saved, by name."""

@@ -293,7 +293,14 @@ class work_integers(Field):  # noqa: N801
 # Declarations ---------------------------------------------------------------------------------------------------------
 
 
-class LearnerState:
+class _Declaration(type):
+    """Lets a view have no attributes but its fields: assigning to a name that is not declared raises AttributeError."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **arguments: Any) -> type:
+        return super().__new__(cls, name, bases, {"__slots__": (), **namespace}, **arguments)
+
+
+class LearnerState(metaclass=_Declaration):
     """The state that the base class keeps for every learner; learners derive from it and declare more.
 
     Parameters
@@ -306,7 +313,11 @@ class LearnerState:
     ----------
     arrays : State
         The memory itself.
+    looked_up : dict
+        Arrays that were read before, by the names of their fields.
     """
+
+    __slots__ = ("arrays", "looked_up")
 
     told = counter("how many rounds have been told")
     hold_rounds = counter("how many rounds at the start play the held weights")
@@ -317,7 +328,7 @@ class LearnerState:
     active = row("1 for an option in use, 0 for a retired one")
     last_weights = row("the weights told last, from which maximisers start", saved_as="last")
     held_weights = derived_row("the weights to hold in the first rounds")
-    cap = derived_row("the largest weight allowed: 0 for a retired option or one that must not be chosen yet, else 1")
+    cap = derived_row("the largest weight allowed: max_weight, or 1; 0 for options retired or not to be chosen yet")
     start_weights = derived_row("what to play while nothing is known: equal weights, as far as the caps allow")
 
     fields: ClassVar[dict[str, Field]]
@@ -338,7 +349,7 @@ class LearnerState:
     def allocate(
         cls,
         d: int,
-        parameters: Mapping[str, ArrayLike] | ArrayLike = (),
+        parameters: Mapping[str, ArrayLike] | None = None,
         block_sizes: Mapping[str, int] | None = None,
     ) -> State:
         """Return an empty state for d options.
@@ -347,15 +358,15 @@ class LearnerState:
         ----------
         d : int
             The number of options.
-        parameters : mapping
-            The declared parameters, by name.
+        parameters : mapping, optional
+            The declared parameters, by name. May be left out if none are declared.
         block_sizes : mapping, optional
             How many d × d matrices each block takes whose declaration does not say so.
 
         Raises
         ------
         TypeError
-            If parameters are missing, or not declared.
+            If parameters are missing, not declared, or not given by name.
         """
         sizes = cls._matrices_of_blocks(d, block_sizes or {})
         integers = sum(field.count for field in cls.fields.values() if isinstance(field, work_integers))
@@ -370,7 +381,7 @@ class LearnerState:
             counters,
             np.zeros((_used(cls.places, ROWS), d)),
             np.zeros((first_block + sum(sizes.values()), d, d)),
-            cls._ordered(parameters),
+            cls._ordered({} if parameters is None else parameters),
         )
 
     @classmethod
@@ -408,11 +419,11 @@ class LearnerState:
         return {field.name: given[field.name] if field.size is None else field.size(d) for field in cls.blocks}
 
     @classmethod
-    def _ordered(cls, given: Mapping[str, ArrayLike] | ArrayLike) -> F64:
+    def _ordered(cls, given: Mapping[str, ArrayLike]) -> F64:
         """Return parameters in the order of their declaration."""
-        if not isinstance(given, Mapping):
-            return np.ascontiguousarray(given, dtype=np.float64)
         declared = [name for name, field in cls.fields.items() if field.array == PARAMETERS]
+        if not isinstance(given, Mapping):
+            raise TypeError(f"{cls.__name__} declares the parameters {declared}, to be given by name, got {given!r}")
         if declared != list(given) and set(declared) != set(given):
             raise TypeError(f"{cls.__name__} declares the parameters {declared}, got {list(given)}")
         values = [np.ravel(np.asarray(given[name], dtype=np.float64)) for name in declared]
@@ -420,7 +431,7 @@ class LearnerState:
 
 
 def _used(places: Mapping[str, Place], array: int) -> int:
-    """Return how many entries of an array single fields take."""
+    """Return how many entries of one of the four arrays the fields take, apart from blocks and those of any length."""
     return sum(
         place.size for place in places.values() if place.array == array and place.form not in (views.REST, views.BLOCK)
     )
