@@ -47,6 +47,7 @@ SLOW_FILES = {
 SLOW_TESTS = {
     "test_against_revision.py": {
         "test_a_changed_learner_is_named_and_fails_the_run",
+        "test_equal_results_end_with_zero",
     },
     "test_aggregate_moments.py": {
         "test_any_number_of_options",
@@ -54,6 +55,7 @@ SLOW_TESTS = {
         "test_estimates_with_relevances_are_unbiased_and_calibrated",
         "test_heavy_tails_widen_the_errors_of_the_covariance",
         "test_intervals_of_single_entries_hold_from_300_totals_on",
+        "test_skewed_rewards_cost_some_coverage",
         "test_standard_errors_follow_the_chi_square_law",
         "test_the_bias_of_reweighting_is_small_beside_the_error_where_variances_differ_a_hundredfold",
         "test_weighting_beats_plain_least_squares_where_variances_differ",
@@ -64,6 +66,7 @@ SLOW_TESTS = {
     },
     "test_client.py": {
         "test_a_retry_does_what_one_request_would_have_done",
+        "test_errors_are_those_of_the_study",
     },
     "test_command_line.py": {
         "test_a_killed_command_leaves_no_compiling_process_behind",
@@ -81,6 +84,7 @@ SLOW_TESTS = {
     },
     "test_documentation.py": {
         "test_each_page_shows_a_plain_learner_and_a_compiled_one",
+        "test_learners_that_pages_show_pass_the_whole_conformance_suite",
         "test_snippets_run_and_print_what_the_page_says",
     },
     "test_full_bandit_estimates.py": {
@@ -100,6 +104,7 @@ SLOW_TESTS = {
     },
     "test_maximize_optimistic_real_instances.py": {
         "test_real_instances_are_certified_to_1e_9",
+        "test_real_instances_of_twenty_options_are_certified_to_1e_6",
     },
     "test_maximize_optimistic_search.py": {
         "test_the_search_proves_nothing_and_says_so",
@@ -111,9 +116,14 @@ SLOW_TESTS = {
         "test_small_problems_are_solved_and_proven",
     },
     "test_maximize_utility_indefinite.py": {
+        "test_branch_and_bound_finds_the_best_without_the_search",
         "test_many_options_end_within_seconds",
         "test_no_face_has_anything_better",
         "test_scip_agrees",
+        "test_up_to_ten_options_are_certified",
+    },
+    "test_missing_rewards.py": {
+        "test_options_come_and_go_for_long",
     },
     "test_names_in_two_spellings.py": {
         "test_a_study_is_found_by_either_spelling",
@@ -121,8 +131,22 @@ SLOW_TESTS = {
     "test_one_option_at_a_time.py": {
         "test_a_simulation_from_a_file_says_it_once_in_a_line",
     },
+    "test_pair_ucb.py": {
+        "test_regret_beats_equal_weights_and_the_papers_learner",
+    },
+    "test_problem.py": {
+        "test_gap_is_exact_with_any_caps",
+    },
+    "test_problem_distributions.py": {
+        "test_any_workers_give_the_same_numbers_and_results_resume",
+        "test_every_learner_pays_the_floor_of_theorem_4",
+        "test_mc_empirical_pays_of_order_root_t_on_theorem_2",
+    },
     "test_problems.py": {
         "test_random_spreads",
+    },
+    "test_read_returns.py": {
+        "test_csv_needs_the_core_installation_only",
     },
     "test_reproduction.py": {
         "test_a_folder_with_more_replications_than_the_report_gives_the_reports_claims",
@@ -135,12 +159,23 @@ SLOW_TESTS = {
     },
     "test_returns.py": {
         "test_packaged_agrees_with_the_package_and_does_not_import_it",
+        "test_packaged_market_data",
     },
     "test_semi_bandit_degenerate.py": {
         "test_an_option_never_seen_again",
     },
     "test_semi_bandit_numerics.py": {
         "test_no_cancellation_far_from_zero",
+    },
+    "test_semi_bandit_warnings.py": {
+        "test_a_simulation_doubts_once_per_learner",
+    },
+    "test_service.py": {
+        "test_names_are_text_whatever_they_hold",
+    },
+    "test_service_access.py": {
+        "test_only_known_host_names_are_served",
+        "test_strangers_learn_nothing_of_a_store_that_is_down",
     },
     "test_service_refusals.py": {
         "test_malformed_bodies_change_nothing",
@@ -149,14 +184,19 @@ SLOW_TESTS = {
     "test_simulate_command.py": {
         "test_a_cluster_gives_the_same_table",
         "test_ctrl_c_keeps_replications_and_the_same_command_continues",
+        "test_names_are_printed_as_they_are_written",
         "test_the_example_is_printed_checked_and_run",
     },
     "test_simulation.py": {
+        "test_ctrl_c_keeps_what_is_finished",
         "test_progress_is_shown_on_a_terminal_only",
+        "test_same_numbers_on_any_number_of_workers",
     },
     "test_specifications.py": {
         "test_a_sweep_is_one_table_in_several_formats",
+        "test_dollars_and_underscores_of_users_are_drawn_letter_by_letter",
         "test_whole_numbers_beyond_64_bits_are_text_in_parquet",
+        "test_without_pyarrow_everything_else_is_written",
     },
     "test_study_changes.py": {
         "test_a_new_option_starts_unseen_and_is_found",
@@ -166,15 +206,18 @@ SLOW_TESTS = {
         "test_in_processes_of_their_own",
     },
     "test_study_command_files.py": {
+        "test_a_log_with_keys_and_a_history_in_json",
         "test_files_that_are_refused",
     },
     "test_study_command_refusals.py": {
+        "test_every_help_teaches_by_example",
         "test_refused",
     },
     "test_study_estimates.py": {
         "test_more_feedback_shows_less",
     },
     "test_study_faults_damage.py": {
+        "test_a_store_of_an_older_version_is_upgraded_with_everything_in_it",
         "test_bytes_that_changed_on_the_disk_never_end_in_an_error_of_others",
     },
     "test_terminal_tables.py": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
@@ -16,6 +17,7 @@ import covbandit as cb
 from covbandit.testing import LearnerConformance
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "covbandit"
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 
 
@@ -132,3 +134,14 @@ def test_links_of_the_documentation_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("room", sorted(PACKAGE.rglob("__init__.py")), ids=lambda file: str(file.parent.name))
+def test_every_room_opens_with_a_table_of_what_is_in_it(room: Path) -> None:
+    """By name; `versions/` of the migrations is listed file by file, since a step says what it adds."""
+    description = ast.get_docstring(ast.parse(room.read_text(encoding="utf-8"))) or ""
+    listed = set(re.findall(r"^``([\w./-]+)``", description, flags=re.MULTILINE))
+    folder = room.parent / "versions" if room.parent.name == "migrations" else room.parent
+    folders = {f"{path.name}/" for path in folder.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    sources = {path.name for path in folder.glob("*.py")} - {"__init__.py", "_version.py"}
+    assert listed - {"example.toml"} == folders | sources
