@@ -1,4 +1,4 @@
-"""Compiled numerics: arrays in, arrays out. Kernels know no class of this package.
+"""Compiled numerics: arrays in, arrays out. Of the other rooms this one imports `core` alone.
 
 ==========================  =============================================================================
 file                        what it holds
@@ -11,6 +11,6 @@ file                        what it holds
 ``confidence.py``           the formulas of the paper's confidence radii
 ``moments.py``              running means and scatter matrices
 ``random_coefficients.py``  regression of totals on weights and on their products
-``design_actions.py``       the mixes of the paper's exploration design
+``compilation.py``          deprecated: where ``jit/compilation.py`` was in 0.1
 ==========================  =============================================================================
 """

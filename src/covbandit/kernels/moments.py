@@ -47,6 +47,16 @@ def update_moments(mean: F64, M: F64, n: float, keep: float, y: F64, delta: F64)
 
 
 @kernel()
+def subtract_risk_gradient(gradient: F64, rho: float, M: F64, n: float, x: F64) -> None:
+    """Subtract 2ρ (M / n) x, the gradient of the risk at weights x."""
+    d = gradient.size
+    for j in range(d):
+        weight = 2.0 * rho * x[j] / n
+        for i in range(d):
+            gradient[i] -= weight * M[j, i]
+
+
+@kernel()
 def pair_covariance(scatter: float, n: float, own: float, other: float) -> float:
     """Return the covariance of two options that were seen together n times, about the means of all their observations.
 

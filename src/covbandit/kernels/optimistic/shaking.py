@@ -13,7 +13,6 @@ from __future__ import annotations
 from covbandit.core.typing import F64, I64
 from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.kernels.optimistic.moves import call_improve
-from covbandit.kernels.random.choice import next_random, pick
 
 _TOPS = 16  # tops that are shaken
 _SWAPPED = 4  # options that are swapped at once, at most; at least two
@@ -23,14 +22,37 @@ _SAME = 1e-8  # tops whose F differs by no more than this share are one
 
 
 @kernel()
+def _next_random(state: int) -> int:
+    """Return the next state of a linear congruential generator, whose upper bits are random enough for a search."""
+    return state * 6364136223846793005 + 1442695040888963407  # modulo 2⁶⁴, as machine integers are
+
+
+@kernel()
+def _pick(w: F64, cap: F64, chosen: bool, state: int) -> int:
+    """Return a random option that has weight, or an allowed one that has none; -1 if there is none."""
+    count = 0
+    for i in range(w.size):
+        count += cap[i] > 0.0 and (w[i] > 0.0) == chosen
+    if count == 0:
+        return -1
+    left = ((state >> 33) & 0x3FFFFFFF) % count
+    for i in range(w.size):
+        if cap[i] > 0.0 and (w[i] > 0.0) == chosen:
+            if left == 0:
+                return i
+            left -= 1
+    return -1
+
+
+@kernel()
 def _scatter(size: int, cap: F64, w: F64, state: int) -> int:
     """Write equal weights on up to `size` random options; return the state of the generator."""
     for i in range(w.size):
         w[i] = 0.0
     count = 0
     while count < size:
-        state = next_random(state)
-        i = pick(w, cap, False, state)
+        state = _next_random(state)
+        i = _pick(w, cap, False, state)
         if i < 0:
             break
         w[i] = 1.0
@@ -44,14 +66,14 @@ def _scatter(size: int, cap: F64, w: F64, state: int) -> int:
 def _shake(swapped: int, cap: F64, w: F64, state: int) -> int:
     """Let random options give all their weight to random others, outside the support if possible; return the state."""
     for _ in range(swapped):
-        state = next_random(state)
-        giver = pick(w, cap, True, state)
+        state = _next_random(state)
+        giver = _pick(w, cap, True, state)
         amount = w[giver]
-        state = next_random(state)
-        taker = pick(w, cap, False, state)
+        state = _next_random(state)
+        taker = _pick(w, cap, False, state)
         w[giver] = 0.0
         if taker < 0:
-            taker = pick(w, cap, True, state)
+            taker = _pick(w, cap, True, state)
         if taker < 0:
             taker = giver
         w[taker] += amount

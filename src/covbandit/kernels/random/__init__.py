@@ -4,7 +4,6 @@
 file                   what it holds
 =====================  ================================================
 ``counter_random.py``  numbers that depend on a key and a counter alone
-``choice.py``          a random choice with given probabilities
 ``sampling.py``        correlated rewards from independent draws
 =====================  ================================================
 """

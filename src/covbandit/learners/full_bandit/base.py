@@ -85,7 +85,7 @@ class ExploreThenExploit(Learner):
         mean, sigma, width = s.mean.copy(), s.covariance.copy(), s.width.copy()
         out = np.flatnonzero(s.cap <= 0)
         if out.size:
-            # Of a retired option there is what was seen of it alone; in a design of one's own it need not be alone.
+            # Of a retired option we know what was seen of it alone. The user's design need not have it alone.
             n = np.zeros(out.size) if self.design is not None else s.action_count[out]
             mean[out[n < 1]] = np.nan
             width[out[n < 2]] = np.nan
@@ -124,7 +124,7 @@ class ExploreThenExploit(Learner):
     # When options go out of use ---------------------------------------------------------------------------------------
 
     def _usable(self, in_use: F64) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return which options are in use, and which actions of a design of one's own contain no other."""
+        """Return which options are in use, and which actions of the user's design contain no other option."""
         assert self.design is not None
         options = in_use > 0
         return options, np.all(self.design[:, ~options] == 0, axis=1)

@@ -21,10 +21,9 @@ from numba import types
 
 from covbandit.core.typing import F64
 from covbandit.kernels.algebra.lapack import DECOMPOSITION_SLABS
-from covbandit.kernels.design_actions import add_action, options_of_action
 from covbandit.kernels.jit.compilation import kernel
 from covbandit.kernels.optimistic.search import SEARCH_ROWS
-from covbandit.learners.full_bandit.active_design import usable_count
+from covbandit.learners.full_bandit.design_actions import add_action, options_of_action, usable_count
 from covbandit.learners.protocol.state import (
     DECIDE,
     STATE_TYPE,
@@ -124,7 +123,7 @@ def _n_usable(s: DesignState) -> int:
 
 @kernel()
 def _exploits(rounds: float, t: float, d: float) -> bool:
-    """Return True if so many rounds suffice at step t (line 4)."""
+    """Return True if this number of completed rounds is enough to exploit at step t (line 4)."""
     reach = rounds * d
     return reach * reach * reach > t * t
 
@@ -187,7 +186,7 @@ def write_action(s: DesignState, k: int, w: F64) -> None:
 
 @kernel()
 def _is_action(s: DesignState, k: int, w: F64) -> bool:
-    """Return True if weights are those of an action of one's own design."""
+    """Return True if weights are those of the k-th action of the user's design, within `SAME`."""
     d = w.size
     furthest = 0.0
     for i in range(d):

@@ -12,6 +12,7 @@ from covbandit.learners.full_bandit.base import MergingExploreThenExploit
 from covbandit.learners.full_bandit.design_schedule import COMPLETED_A_ROUND, DesignState, absorb_action
 from covbandit.learners.full_bandit.estimates import call_estimate_moments
 from covbandit.learners.protocol.base import Hold
+from covbandit.learners.protocol.retired_options import put_all_on_largest
 from covbandit.learners.protocol.state import ABSORB, UPDATE, State
 
 
@@ -20,12 +21,7 @@ def _refresh(state: State) -> None:
     """Estimate the means and choose the largest, the first one of several."""
     s = DesignState(state)
     call_estimate_moments(state)
-    best = -1
-    for i in range(s.count.size):
-        s.weights[i] = 0.0
-        if s.cap[i] > 0.0 and (best < 0 or s.mean[i] > s.mean[best]):
-            best = i
-    s.weights[best] = 1.0
+    put_all_on_largest(s.mean, s.cap, s.weights)
 
 
 _call_refresh = out_of_line(_refresh)
@@ -80,5 +76,5 @@ class LinearFB(MergingExploreThenExploit):
         seed: int | None = None,
         hold: Hold | None = None,
     ) -> None:
-        # It reckons with no risk, so the covariances that it explains are those observed.
+        # It ignores risk, so the covariances that it shows are the estimates as they are, without projection.
         super().__init__(n_options=n_options, design=design, indefinite="exact", options=options, seed=seed, hold=hold)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.kernels.jit.compilation import compiled, kernel, out_of_line
+from covbandit.kernels.moments import subtract_risk_gradient
 from covbandit.kernels.qp.projection import project_on_simplex
 from covbandit.learners.full_bandit.base import ExploreThenExploit, Indefinite
 from covbandit.learners.full_bandit.design_schedule import (
@@ -51,10 +52,7 @@ def _step(s: DesignState) -> None:
     size = 1.0 / np.sqrt(s.variance_bound * (s.told + 1.0))
     for i in range(d):
         g[i] = s.mean[i] - s.mean[0]
-    for j in range(d):
-        weight = 2.0 * s.risk_aversion * x[j]
-        for i in range(d):
-            g[i] -= weight * s.covariance[j, i]
+    subtract_risk_gradient(g, s.risk_aversion, s.covariance, 1.0, x)
     for i in range(d):
         x[i] += size * g[i]
     if s.n_in_use < d:

@@ -10,6 +10,7 @@ from covbandit.kernels.jit.compilation import kernel
 from covbandit.learners.full_information.base import FullInformationLearner
 from covbandit.learners.full_information.statistics import MomentState, absorb_moments
 from covbandit.learners.protocol.base import Hold
+from covbandit.learners.protocol.retired_options import put_all_on_largest
 from covbandit.learners.protocol.state import DECIDE, State
 
 
@@ -20,12 +21,7 @@ def _decide(state: State, t: int, w: F64) -> None:
         for i in range(w.size):
             w[i] = s.start_weights[i]
         return
-    best = -1
-    for i in range(w.size):
-        w[i] = 0.0
-        if s.cap[i] > 0.0 and (best < 0 or s.mean[i] > s.mean[best]):
-            best = i
-    w[best] = 1.0
+    put_all_on_largest(s.mean, s.cap, w)
 
 
 class LinearFI(FullInformationLearner):
@@ -39,7 +35,7 @@ class LinearFI(FullInformationLearner):
     n_options : int
         d.
     min_weight : float, optional
-        c: every weight is zero or at least c. All weight on one option always is; only round 1 depends on it.
+        c: every weight is zero or at least c. Weights 0 and 1 always are; only round 1 depends on c.
     options, seed, hold
         See `Learner`.
 

@@ -12,7 +12,7 @@ from covbandit.core import validation
 from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
 from covbandit.kernels.jit.compilation import compiled, kernel, uncompiled
-from covbandit.kernels.moments import update_moments
+from covbandit.kernels.moments import subtract_risk_gradient, update_moments
 from covbandit.kernels.qp.projection import project_on_semicontinuous, project_on_simplex
 from covbandit.learners.full_information import missing_rewards
 from covbandit.learners.full_information.base import FullInformationLearner
@@ -83,10 +83,7 @@ def _absorb(state: State, w: F64, y: F64) -> None:
         # ∇ = θ̂_t - 2ρ Σ̂_t x
         for i in range(d):
             deviation[i] = mean[i]
-        for j in range(d):
-            weight = 2.0 * s.risk_aversion * x[j] / n
-            for i in range(d):
-                deviation[i] -= weight * s.scatter[j, i]
+        subtract_risk_gradient(deviation, s.risk_aversion, s.scatter, n, x)
         for i in range(d):
             x[i] += step * deviation[i]
     _project(state)
@@ -121,8 +118,8 @@ class OGD(FullInformationLearner):
 
     The projection is on the options in use; one that comes back starts at zero. Once a reward was missing
     (`tell_partly`), options enter and moments are estimated as in `MCEmpirical`, and an option that enters starts at
-    zero. With the gradient of a sample, an option without a reward stays where it is, the average gradient of
-    the others being taken from theirs, and the mean before an option's first reward counts as that reward.
+    zero. With the gradient of a sample, options without a reward take no step: the average gradient of the
+    others is subtracted from theirs. The mean before an option's first reward counts as that reward.
 
     A step has the inverse unit of the rewards. The paper's unit is one in which no variance exceeds 1; for others, say
     by `variance_bound` how large variances are. Rewards multiplied by s, ρ divided by s and b (and λ) multiplied by s²

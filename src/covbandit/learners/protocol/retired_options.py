@@ -67,11 +67,22 @@ def first_in_use(caps: F64) -> int:
     return first
 
 
+@kernel()
+def put_all_on_largest(mean: F64, caps: F64, w: F64) -> None:
+    """Write weights with everything on the option of the largest mean, of those with a cap above zero; ties: first."""
+    best = -1
+    for i in range(w.size):
+        w[i] = 0.0
+        if caps[i] > 0.0 and (best < 0 or mean[i] > mean[best]):
+            best = i
+    w[best] = 1.0
+
+
 def level(caps: F64, least: float | None = None) -> F64:
     """Return equal weights on the options with a cap above zero, or as equal as possible.
 
-    Small caps are filled and the rest is shared equally; if each weight must be at least so much and not all options
-    fit, the first ones are taken.
+    Small caps are filled and the rest is shared equally. If weights that are not zero must be at least `least`, and not
+    all options fit, the first ones are taken.
     """
     open_ = caps > 0
     if least is not None:
@@ -94,7 +105,7 @@ def level(caps: F64, least: float | None = None) -> F64:
 def confine(weights: F64, caps: F64, otherwise: F64) -> F64:
     """Return weights kept to the options with a cap above zero, in the same proportions.
 
-    If these had no weight, or would get more than their caps, the other weights are returned. Weights that are
+    If these had no weight, or would get more than their caps, `otherwise` is returned. Weights that are
     confined already are returned as they are, to the last bit.
     """
     if not (weights[caps <= 0] > 0).any():
@@ -109,7 +120,7 @@ def confine(weights: F64, caps: F64, otherwise: F64) -> F64:
 
 @kernel("void(float64[::1], float64[::1], float64[::1])")
 def confine_in_place(weights: F64, caps: F64, otherwise: F64) -> None:
-    """Do as `confine`, to weights that a kernel decided: whatever they are, options without a cap have none left."""
+    """Do what `confine` does, in place, to weights that a kernel decided: options with a cap of 0 then have none."""
     outside = False
     total = 0.0
     for i in range(weights.size):

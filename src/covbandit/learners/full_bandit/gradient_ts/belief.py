@@ -22,7 +22,7 @@ from covbandit.kernels.jit.compilation import kernel, out_of_line
 from covbandit.kernels.qp.simplex import call_simplex_maximizer, iteration_limit
 from covbandit.kernels.random.counter_random import fill_normal, stream
 from covbandit.kernels.random_coefficients import call_solve_random_coefficients, pair_count, pair_index, unpack
-from covbandit.learners.full_bandit.active_design import add_usable_action, usable_count
+from covbandit.learners.full_bandit.design_actions import add_usable_action, usable_count
 from covbandit.learners.full_bandit.gradient_ts.statistics import (
     GradientState,
     estimated_loss,

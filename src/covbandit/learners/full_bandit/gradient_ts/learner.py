@@ -13,7 +13,7 @@ from covbandit.core.typing import F64
 from covbandit.errors import Unsupported
 from covbandit.kernels.jit.compilation import compiled, kernel
 from covbandit.kernels.random.counter_random import stream, uniform
-from covbandit.learners.full_bandit.active_design import add_usable_action, usable_count
+from covbandit.learners.full_bandit.design_actions import add_usable_action, usable_count
 from covbandit.learners.full_bandit.gradient_ts.belief import call_refresh, phased_in, play_sample, refresh
 from covbandit.learners.full_bandit.gradient_ts.statistics import GradientState, absorb_total, begin, keep_first
 from covbandit.learners.protocol.base import Hold, Learner
@@ -25,8 +25,8 @@ from covbandit.learners.protocol.state import ABSORB, DECIDE, State
 MOST_OPTIONS = 64
 """More would take too much memory, which grows like d⁴."""
 
-_LEAST_FORCED = 0.2  # of `forced`/√t: this often a pull is forced, whatever the estimates say
-_MOST_FORCED = 0.1  # nor more often than this: the price itself is only estimated
+_LEAST_FORCED = 0.2  # times `forced`/√t: the least probability of a forced pull, whatever the estimates say
+_MOST_FORCED = 0.1  # the largest probability that the estimated losses may lead to, since they are only estimates
 
 
 @kernel()
@@ -119,8 +119,8 @@ class GradientTS(Learner):
 
     * **Start-up**: tours of the surroundings of equal weights, or of the weights to `hold`: an eighth of the way
       towards each option and each pair half and half, then a quarter, three eighths, half of the way.
-    * **Forced pulls** of random design actions: an option alone, or two half and half. They are as frequent as
-      costs the share ``forced`` of what sampling costs, by the estimates, and never rarer than ``forced``/5√t.
+    * **Forced pulls** of random design actions: an option alone, or two half and half. By the estimates
+      they cost at most the share ``forced`` of what sampling costs, but they are never rarer than ``forced``/(5√t).
       Without them an estimate that is wrong with confidence may never be found out.
     * **Shrinkage** towards the start weights: as much of the gradient there as noise alone would show is not believed
       (James and Stein), and exploration is reduced to as little as ``least_sampling`` of the variance. It pays where
@@ -163,7 +163,7 @@ class GradientTS(Learner):
     clip : float
         In round t a total counts as at most :math:`\sqrt{clip}\,t^{1/8}` standard deviations from its expectation.
     options, seed, hold
-        See `Learner`. Weights to hold are also those near which start-up stays and towards which is shrunk.
+        See `Learner`. If weights are held, start-up stays near them, and shrinkage is towards them.
 
     Examples
     --------

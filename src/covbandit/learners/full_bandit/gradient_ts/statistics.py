@@ -1,9 +1,9 @@
 """What GradientTS keeps of the totals told: a random-coefficient regression, in units of its own.
 
 The first totals are kept as they are. Once there are enough of them, their mean becomes the origin and their spread the
-unit in which everything is reckoned from then on, so that the learner is scale-free and rewards of 1e6 ± 1 lose no
-digits. From these totals comes also the prior: one that options with larger totals have larger variances, and that
-there is no correlation.
+unit of all later computations, so that the learner is scale-free and rewards of 1e6 ± 1 lose no digits. These totals
+also give the prior: the further the totals with an option are from their mean, the larger the option's variance. The
+prior has no correlation.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class GradientState(LearnerState):
     centre = row("the best weights for the estimates")
     prior_variance = row("the variance of each option in the prior")
     origin = number("the mean of the first totals")
-    unit = number("their spread; 0 until the first estimate")
-    squares = number("sum of (r²/v - 1)² over the rounds after it")
-    rounds = number("their number")
+    unit = number("the spread of the first totals; 0 until the first estimate")
+    squares = number("sum of (r²/v - 1)² over the rounds after start-up")
+    rounds = number("the number of these rounds")
     next_refresh = number("the round for which the estimates are made anew")
     loss = number("what a round with a sampled gradient is estimated to lose")
     pull_loss = number("what a forced pull is estimated to lose")
