@@ -1,8 +1,8 @@
-"""The repository: every query and statement about studies, their rounds, tells, changes and states.
+"""The repository: queries on studies, their rounds, tells, changes and states, and most statements that write them.
 
-The functions take a connection that is in a transaction (`Store.read`, `Store.write`) and give typed rows. What a tell
-or an ask writes is kept back and sent at once: see `Batch` in ``transactions``. Tokens have queries of their own, in
-``tokens``.
+The functions take a connection that is in a transaction (`Store.read`, `Store.write`) and give typed rows. What an ask
+or a tell writes is collected in a `Batch` instead, and sent together: see ``transactions``. The queries on tokens are
+in ``tokens``.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def find_study_by_name(connection: Connection, name: str) -> StudyRow | None:
     """Return a study's row by its name, in whatever Unicode spelling; None if there is none."""
     spellings = (name, in_one_spelling(name))
     found = connection.execute(select(studies).where(studies.c.name.in_(spellings))).all()
-    # Two where an older version let names differ in their spelling only: then the very one given is meant.
+    # Older versions let two names differ in their spelling only: then the one spelled exactly as given is returned.
     return next((StudyRow(*row) for row in sorted(found, key=lambda row: row.name != name)), None)
 
 
@@ -130,6 +130,11 @@ def study_names(connection: Connection, limit: int) -> list[str]:
 def all_studies(connection: Connection) -> list[StudyRow]:
     """Return the rows of all studies, by name."""
     return [StudyRow(*row) for row in connection.execute(select(studies).order_by(studies.c.name)).all()]
+
+
+def any_study(connection: Connection) -> bool:
+    """Return True if there is a study: a short question, to see whether the store answers."""
+    return connection.execute(select(studies.c.id).limit(1)).first() is not None
 
 
 def all_configurations(connection: Connection) -> list[str]:
@@ -199,7 +204,7 @@ def read_state(connection: Connection, study: int) -> StateRow:
 
 
 def read_state_row(connection: Connection, study: int) -> StateRow:
-    """Return the same by a query of the whole row."""
+    """Return the stored statistics like `read_state`, but by a query of the whole row."""
     _, *columns = connection.execute(select(states).where(states.c.study_id == study)).one()
     return StateRow(*columns)
 

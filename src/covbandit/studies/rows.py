@@ -200,6 +200,18 @@ class TellRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenRow:
+    """A row of ``tokens``."""
+
+    id: str
+    label: str
+    scope: str
+    hash: str
+    created_at: float
+    revoked_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeRow:
     """A row of ``changes``."""
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, select, update
 
 from covbandit.errors import InvalidInput, NotFound, Unauthorized
+from covbandit.studies.rows import TokenRow
 from covbandit.studies.schema import tokens as table
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def list_tokens(store: Store) -> list[Token]:
     """Return all tokens ever created, oldest first, revoked ones included."""
     with store.read() as connection:
         rows = connection.execute(select(table).order_by(table.c.created_at, table.c.id)).all()
-    return [_token(row) for row in rows]
+    return [_token(TokenRow(*row)) for row in rows]
 
 
 def revoke_token(store: Store, token_id: str) -> Token:
@@ -134,7 +135,7 @@ def revoke_token(store: Store, token_id: str) -> Token:
         row = connection.execute(select(table).where(table.c.id == token_id)).first()
     if row is None:
         raise NotFound(f"there is no token {_shown(token_id)}; `covbandit token list` shows their ids")
-    return _token(row)
+    return _token(TokenRow(*row))
 
 
 def check_token(store: Store, text: str) -> str:
@@ -155,7 +156,7 @@ def valid_tokens(store: Store) -> tuple[dict[str, tuple[str, str]], bool]:
     """
     with store.read() as connection:
         rows = connection.execute(select(table.c.id, table.c.hash, table.c.scope, table.c.revoked_at)).all()
-    return {row.id: (row.hash, row.scope) for row in rows if row.revoked_at is None}, bool(rows)
+    return {name: (digest, scope) for name, digest, scope, revoked_at in rows if revoked_at is None}, bool(rows)
 
 
 def looks_like_a_token(text: str) -> bool:
@@ -183,7 +184,7 @@ def match_token(valid: Mapping[str, tuple[str, str]], text: str) -> tuple[str, s
     return name, scope
 
 
-def _token(row: Any) -> Token:
+def _token(row: TokenRow) -> Token:
     revoked = None if row.revoked_at is None else _time(row.revoked_at)
     return Token(row.id, row.label, row.scope, _time(row.created_at), revoked)
 

@@ -12,8 +12,6 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import select
-
 from covbandit.core.validation import in_one_spelling
 from covbandit.errors import CovbanditError, InvalidInput, NotFound
 from covbandit.service.server.auth import Authenticator
@@ -23,7 +21,7 @@ from covbandit.service.server.rate_limit import RateLimit
 from covbandit.service.server.shared_work import SharedWork
 from covbandit.studies import Store, Study
 from covbandit.studies.configuration import as_name
-from covbandit.studies.schema import studies as studies_table
+from covbandit.studies.repository import any_study
 from covbandit.studies.store import stop_this_thread_when
 
 T = TypeVar("T")
@@ -184,8 +182,8 @@ class Service:
     async def run(self, work: Callable[[], T], study: str | None, writes: bool, slow: bool) -> T:
         """Run the work of a route in one of the threads for its kind.
 
-        Short reads have threads of their own. A short write to a study runs after all writes that were sent to it
-        before. Work that may take long has a few threads kept for that; what only reads is refused on stopping.
+        Short reads have separate threads. A short write to a study runs after the short writes that were sent to it
+        before. Work that may take long has a few other threads; if it only reads, it is refused once the service stops.
 
         Parameters
         ----------
@@ -254,12 +252,12 @@ class Service:
 
     def _check_store(self) -> None:
         with self.store.read() as connection:
-            connection.execute(select(studies_table.c.id).limit(1)).all()
+            any_study(connection)
 
     # The end ---------------------------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Begin to stop: reads that have not begun are refused, all else may finish."""
+        """Begin to stop: slow reads that have not begun are refused, all else may finish."""
         self.stopping = True
         for waiting in list(self._slow_reads):
             waiting.cancel()
