@@ -1,6 +1,30 @@
 """Online allocation over correlated options: learn the weights with the best trade-off of reward and covariance risk.
 
 Names are resolved when they are first used, so that ``import covbandit`` costs next to nothing.
+
+===================  =====================================================================================
+room                 what it holds; a room imports only from rooms below it
+===================  =====================================================================================
+``cli/``             the command line
+``service/``         the HTTP API, its client and the dashboard
+``reproduction/``    the paper, figure by figure and claim by claim
+``specifications/``  simulations from TOML files
+``testing/``         the conformance suites that learners and stores inherit
+``studies/``         durable ask and tell, in a database
+``allocation.py``    `allocator`: names of options instead of arrays
+``simulation/``      the engine and its results
+``environments/``    where rewards come from
+``learners/``        one folder per kind of feedback, one file per algorithm
+``aggregate/``       means and covariance from totals of known mixes
+``risk/``            how to choose ρ
+``problems/``        the model, and ready-made problems (these stand above ``data/`` and ``theory/``)
+``data/``            returns from files, frames and packages
+``theory/``          the paper's bounds and radii as functions of an instance
+``maximization/``    the exact optimum, with a certificate
+``kernels/``         compiled numerics: arrays in, arrays out
+``core/``            types, checks of input, files, tables, processes
+``errors.py``        the exception tree
+===================  =====================================================================================
 """
 
 from __future__ import annotations

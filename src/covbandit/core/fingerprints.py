@@ -275,7 +275,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _as_function(value: object) -> FunctionType | None:
-    """Return the function in Python behind a value: itself, a method's, or what Numba compiles or is told by."""
+    """Return the Python function behind a value: itself, or that of a method, property, wrapper or Numba object."""
     if isinstance(value, FunctionType):
         return value
     for name in ("__func__", "fget", "py_func", "_defn", "__wrapped__", "func"):
@@ -406,7 +406,10 @@ def _with_packages(names: Iterable[str]) -> set[str]:
 
 
 def _located(name: str) -> tuple[str, object] | None:
-    """Return the file of a module, and which load of it is in this process, None if it has not been loaded."""
+    """Return the file of a module and an object that stands for this load of it; None if the module has no file.
+
+    The object is None if the module has not been loaded.
+    """
     module = sys.modules.get(name)
     if module is None:
         path, loaded_as = _unloaded(name), None

@@ -1,4 +1,4 @@
-"""How large things may be: what goes beyond is a slip or an attack, and is told before anything is allocated.
+"""How large things may be. What is larger is a slip or an attack, and is refused before memory is allocated.
 
 Files say how much they hold before they hold it: a few bytes may stand for an archive, a table or an array that no
 machine has room for. So every reader compares what a file declares with what is here first, and with itself: arrays

@@ -34,7 +34,7 @@ def label(index: int, options: Sequence[str] | None = None) -> str:
 
 
 def as_float(value: object, name: str, yes_no: bool = True) -> float:
-    """Return a finite float; unless `yes_no`, True and False are not taken as 1 and 0, as they may be of outcomes."""
+    """Return a finite float. With `yes_no`, True and False are 1 and 0, as outcomes may be; else they are refused."""
     if type(value) is float and isfinite(value):  # nearly always, and a tell has one for each option
         return value
     if not yes_no and (isinstance(value, bool) or getattr(value, "dtype", None) == np.bool_):
@@ -281,7 +281,7 @@ def in_one_spelling(name: str) -> str:
 def known_name(name: object, known: Sequence[str]) -> str | None:
     """Return the known name that a given one is, in whichever spelling; None if it is none of them.
 
-    The very spelling is preferred: in what older versions wrote, two names may differ in nothing else.
+    An exact match comes first, since stores of older versions may hold two names that differ in spelling only.
     """
     if not isinstance(name, str):
         return None

@@ -1,12 +1,13 @@
 """Learners: one folder per kind of feedback, one file per algorithm.
 
 =====================  ================================================================================
-folder                 what it holds
+room                   what it holds
 =====================  ================================================================================
 ``protocol/``          what every learner shares: base class, state, files, explanations
 ``full_information/``  learners that see every option's reward (feedback "all")
 ``semi_bandit/``       learners that see the rewards of the chosen options (feedback "chosen")
 ``full_bandit/``       learners that see one total per round (feedback "total")
+``state.py``           deprecated: how learners of 0.1 laid out their state
 =====================  ================================================================================
 
 Families import from the protocol and from nothing of each other; the import contract checks that.

@@ -13,7 +13,7 @@ from covbandit.core.typing import F64
 from covbandit.errors import InvalidInput
 
 LARGEST_INVERSE = 10_000_000
-"""Entries of C⁺ at most, for a design of one's own: beyond that it would take minutes to compute."""
+"""The most entries that C⁺ may have, for the user's design: beyond that it would take minutes to compute."""
 
 
 def n_moments(d: int) -> int:

@@ -1,4 +1,4 @@
-"""The loop that every simulation runs: decide, observe, pay, absorb."""
+"""The loop that every simulation runs: decide, pay regret, observe, absorb."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from covbandit.simulation.driver import FEEDBACK_CODES, Record, confined, play
 from covbandit.simulation.plan import Plan
 from covbandit.simulation.regret import Truth
 
-# A call of the driver costs 0.05 ms, so many rounds at once; but not more rewards than stay in the processor's cache.
+# A call of the driver costs 0.05 ms, so it plays many rounds; but its rewards must fit into the processor's cache.
 _CHUNK_ROUNDS = 16_384
 _CHUNK_NUMBERS = 81_920
 
@@ -98,7 +98,7 @@ def _next_rewards(environment: Environment, sampler: Sampler, n: int, d: int) ->
 
 
 def total_reward(weights: F64, reward: F64) -> float:
-    """Return w'θ added up in the order of the options, as the driver does: NumPy's order depends on the machine."""
+    """Return w'y added up in the order of the options, as the driver does: NumPy's order depends on the machine."""
     total = 0.0
     for w, y in zip(weights.tolist(), reward.tolist(), strict=True):
         total += w * y

@@ -1,31 +1,31 @@
 """Studies: durable ask and tell, in a SQLite file or a PostgreSQL database.
 
-================  ===================================================================================================
-file              holds
-================  ===================================================================================================
-study             `Study`: what users call
-ledger            ask, tell, amend and changes of configuration: one transaction each
-transactions      the transactions of a study, what they write, and its learner in memory, which follows them
-repository        every query and statement about studies, rounds, tells, changes and states
-rows              the rows of these tables as frozen dataclasses
-schema            the tables
-migrations        the steps from stores of older versions to this one
-store             `Store`: where the tables are; connections, transactions, versions, stopping long work
-database_errors   errors of SQLite and PostgreSQL as `StoreUnavailable`
-configuration     the learner's class and arguments, and the options; checks of names
-packed_state      a learner's statistics as bytes
-outcomes          what users tell as what is kept, and as what learners see
-replay            the log told to a learner again: to rebuild its statistics, and to verify them
-records           what users get: `Round`, `Change`, `StudySummary`, `Verification`
-amounts           `allocate`: weights as amounts that sum exactly
-summary           summaries of studies; `list_studies`
-estimates         what was learned of the options, and the efficient frontier
-risk_aversion     whether ρ lies in the range in which it matters
-history           weights, rewards and risk over the told rounds
-fork              what another learner would propose after the same history
-export            the rounds as CSV, Parquet or JSON
-tokens            who may use the service of a store
-================  ===================================================================================================
+======================  ==============================================================================================
+file                    what it holds
+======================  ==============================================================================================
+``study.py``            `Study`: what users call
+``ledger.py``           ask, tell, amend and changes of configuration: one transaction each
+``transactions.py``     the transactions of a study, what they write, and its learner in memory, which follows them
+``repository.py``       queries on studies, rounds, tells, changes and states, and most statements that write them
+``rows.py``             the rows of these tables as frozen dataclasses
+``schema.py``           the tables
+``migrations/``         the steps from stores of older versions to this one
+``store.py``            `Store`: where the tables are; connections, transactions, versions, stopping long work
+``database_errors.py``  errors of SQLite and PostgreSQL as `StoreUnavailable`
+``configuration.py``    the learner's class and arguments, and the options; checks of names
+``packed_state.py``     a learner's statistics as bytes
+``outcomes.py``         what users tell as what is kept, and as what learners see
+``replay.py``           the log told to a learner again: to rebuild its statistics, and to verify them
+``records.py``          what users get: `Round`, `Change`, `StudySummary`, `Verification`
+``amounts.py``          `allocate`: weights as amounts that sum exactly
+``summary.py``          summaries of studies; `list_studies`
+``estimates.py``        what was learned of the options, and the efficient frontier
+``risk_aversion.py``    whether ρ lies in the range in which it matters
+``history.py``          weights, rewards and risk over the told rounds
+``fork.py``             what another learner would propose after the same history
+``export.py``           the rounds as CSV, Parquet or JSON
+``tokens.py``           who may use the service of a store
+======================  ==============================================================================================
 """
 
 from covbandit.studies.amounts import allocate

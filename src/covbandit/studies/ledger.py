@@ -65,7 +65,7 @@ class Ledger(StudyTransactions):
                 return self._record(found)
             self._end_leases(transaction)
             learner = self._synchronised(transaction.connection, transaction.row)
-            if self._unsaved:  # rebuilt from the log: once is enough
+            if self._unsaved:  # rebuilt from the log, since the stored state cannot be read: store it now
                 transaction.learner = learner
             study, now = transaction.study, transaction.now
             outstanding = int(study.n_open)
@@ -202,7 +202,7 @@ class Ledger(StudyTransactions):
             told = self._told(found, outcome, weights, correcting=True)
             if _same(self._told_before(found), told):
                 return self._record(found)
-            # A refused value is told on its own, rather than somewhere in the log.
+            # A fresh learner is told it first: a value that it refuses then raises here, and not amid the replay.
             self._configuration.build()._tell_seen(np.array(told.played), told.rewards)
             self._append(transaction, "amended", found.number, told)
             amended = replace(
@@ -219,8 +219,8 @@ class Ledger(StudyTransactions):
             self._keep(transaction)
             return self._record(amended, told)
 
-    # What a user tells of a round: three questions. A repeated tell is checked against the options of its own round,
-    # not today's, so that it fits if it fitted at first.
+    # How what a user tells is checked. A repeated tell is checked against the options that there were when its round
+    # was asked for, so that it is accepted again even if options were added since.
 
     def _told(self, found: RoundRow, outcome: object, weights: object, correcting: bool = False) -> Observation:
         """Return what was told: the weights played and what came of them, for all options of today."""

@@ -1,4 +1,4 @@
-"""From what a user tells to what a learner sees, and back: names, amounts, what is missing and why that is refused."""
+"""From what a user tells to what a learner sees: names, amounts, what is missing and why that is refused."""
 
 from __future__ import annotations
 

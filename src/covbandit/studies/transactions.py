@@ -168,7 +168,7 @@ class StudyTransactions:
 
     @contextmanager
     def changing(self) -> Iterator[tuple[Connection, StudyRow]]:
-        """Open a transaction that writes another study, with this one's row as it is and stays until the end."""
+        """Open a transaction that writes another study; it yields this study's row, which nobody else changes now."""
         with self.store.write() as connection, nothing_compiles():
             yield connection, self._row(connection, lock=True)
 

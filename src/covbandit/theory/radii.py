@@ -26,13 +26,12 @@ by `coverage`, not proved in the paper.
 from __future__ import annotations
 
 from math import log
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from covbandit.core import validation
-from covbandit.core.typing import F64
+from covbandit.core.typing import F64, Feedback
 from covbandit.errors import InvalidInput
 from covbandit.kernels.confidence import confidence_term as beta_of
 from covbandit.kernels.jit.compilation import uncompiled
@@ -41,8 +40,6 @@ from covbandit.problems.problem import Problem
 from covbandit.theory.bound import as_problem, as_variance_bound
 from covbandit.theory.full_bandit import design_errors
 from covbandit.theory.radius_forms import Radii, mean_form, unit_covariance_radius
-
-Feedback = Literal["all", "chosen", "total"]
 
 
 def confidence_term(t: int, n_options: int, feedback: Feedback, regularization: float = 0.5) -> float:

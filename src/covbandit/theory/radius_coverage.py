@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covbandit.core import validation
-from covbandit.core.typing import F64
+from covbandit.core.typing import F64, Feedback
 from covbandit.errors import InvalidInput
 from covbandit.kernels.random.sampling import covariance_factor
 from covbandit.problems.designs import default_design, products
@@ -20,7 +20,7 @@ from covbandit.problems.problem import Problem
 from covbandit.theory.bound import as_problem, as_variance_bound
 from covbandit.theory.coverage_result import Coverage, RadiusCoverage
 from covbandit.theory.full_bandit import total_variances
-from covbandit.theory.radii import Feedback, full_bandit_radii, full_information_radii, semi_bandit_radii
+from covbandit.theory.radii import full_bandit_radii, full_information_radii, semi_bandit_radii
 from covbandit.theory.radius_forms import mean_form, root_of_form, unit_covariance_radius
 
 _BLOCK_NUMBERS = 1 << 20  # rewards in memory at a time

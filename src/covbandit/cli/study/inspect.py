@@ -77,7 +77,7 @@ def rounds(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(help="No more than so many. By default the last 20, with --json all.", show_default=False),
+        typer.Option(help="The most rounds to list. By default the last 20, with --json all.", show_default=False),
     ] = None,
     status: Annotated[
         str | None, typer.Option(metavar="open|told|expired", help="Only those.", show_default=False)
@@ -249,7 +249,7 @@ def export(
     name: NAME,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to; its ending tells the format.", show_default=False),
+        typer.Option(metavar="FILE", help="The file to write; its ending selects the format.", show_default=False),
     ] = None,
     format_: Annotated[
         str | None,

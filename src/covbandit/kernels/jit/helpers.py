@@ -67,7 +67,7 @@ class _ChooseLibrary(FunctionPass):
 
 
 class HelperCompiler(CompilerBase):
-    """Numba's compiler, as far as code that other kernels can contain."""
+    """Numba's compiler up to the code that other kernels take in, without the step that makes machine code of it."""
 
     def define_pipelines(self) -> list[Any]:
         """Return Numba's own passes, and ours among them."""

@@ -2,8 +2,8 @@
 
 All compiled learners share one type of state, a tuple of four arrays, because Numba finds the simulation driver again
 in its cache only if every learner has the same types. What the entries of these arrays mean differs from learner to
-learner. A *view* is the same tuple with names: a class derived from `NamedView` says at which place of which array each
-name is, and kernels read and write through it.
+learner. A *view* is the same tuple with names: a class that is registered here (`register`), such as `LearnerState` and
+those derived from it, says at which place of which array each name is, and kernels read and write through it.
 
 A view costs nothing in compiled code. Each attribute is lowered by hand to the address that ``state.rows[3]`` would
 have been lowered to, and only where a kernel uses it. A name that was not declared does not compile.

@@ -48,7 +48,7 @@ _SINGULAR = 1e-12  # a pivot below this share of its terms may be rounding: the 
 
 @kernel()
 def keep_concave(program: Program, node: Node, work: Workspace) -> bool:
-    """Put aside the options that cannot have more than c if those that MUST do have; False if even these cannot all.
+    """Mark as FIXED each option that cannot exceed c together with all that MUST; return False if these cannot.
 
     The differences of C to a reference are factored as U'DU, as in `qp.simplex`: first the MUST, then each other alone.
     """

@@ -5,10 +5,10 @@ r"""A fast search for the largest optimistic utility over weights that are zero 
 A and C are symmetric and may be indefinite, so F has many local maxima. The options with weight, the *support*, span a
 simplex of their own, with vertices "c on all, the rest on one". Where there are few supports, points of all of them are
 scored, their barycentres and on the way from there to the vertices; where there are many, those of supports grown
-greedily from options and pairs. The best points are climbed a little, and the best of these to the top, as are single
-options, what c leaves of the best weights without it, and the weights played last. Where supports were grown, random
-ones follow, and the best tops are shaken (`shaking`). Unless every support was climbed, options are then
-added, dropped and swapped as long as that helps. Diversity of starts matters more than depth.
+greedily from options and pairs. The best points are improved by a few moves, and the best of these to the top. Further
+starts are single options, the best weights without c, made to satisfy it, and the weights played last. Where supports
+were grown, random ones follow, and the best tops are shaken (`shaking`). Unless every support was climbed, options are
+then added, dropped and swapped as long as that helps. Diversity of starts matters more than depth.
 
 What must hold: the answer is feasible, no transfer between two chosen options improves it beyond rounding, and it is
 at least as good as every point scored. It is *not* proven to be the best; `proof` proves.
@@ -68,7 +68,7 @@ def _keep(work: F64, order: I64, score: float) -> int:
     worst = order[order.size - 1]
     if kept == N_TRIED and not score > work[_SCORE + worst, 0]:
         return -1
-    # The same point again, or one as good as the same: diversity is worth more than a second climb to the same top.
+    # Skip points whose score equals one that was kept: they would climb to the same maximum.
     for a in range(kept):
         if abs(score - work[_SCORE + a, 0]) <= ROUNDING * abs(score):
             return -1
@@ -225,7 +225,7 @@ def _score_greedily(
     "void(float64[::1], float64[:, ::1], float64[:, ::1], float64, float64[::1], int64, float64[:, ::1], int64[::1])"
 )
 def _score_relaxed(theta: F64, A: F64, C: F64, least: float, cap: F64, m: int, work: F64, order: I64) -> None:
-    """Forget c, climb from equal weights, and score what c leaves of the top: its largest weights, one, two, ..., m."""
+    """Climb without c from equal weights; then score the k largest weights, made to satisfy c, for k = 1, ..., m."""
     d = theta.size
     x = work[_INSIDE]
     trial = work[_BEST]

@@ -19,7 +19,7 @@ def largest_support(least: float, d: int) -> int:
 
 @kernel()
 def is_feasible(w: F64, least: float, cap: F64) -> bool:
-    """Tell whether weights sum to one and are zero or at least c, and zero where the cap is."""
+    """Return True if weights sum to one, each is zero or at least c, and each is zero where the cap is zero."""
     total = 0.0
     for i in range(w.size):
         total += w[i]

@@ -30,9 +30,9 @@ class FullInformationLearner(Learner):
 
     An option that was never seen gets no weight: whatever its weight, it will be seen, so waiting costs nothing. It
     enters the decision once it was seen at least twice, and at least twice together with each option that takes part
-    already. Of options that were never seen together, those seen most often take part first. Until two rounds were
-    told, one observation will do. If `max_weight` leaves too little room to those that take part, the start weights
-    are played.
+    already. Of options that were never seen together, those seen most often take part first. As long as no
+    option in use was seen twice, one observation will do. If `max_weight` leaves too little room to those that take
+    part, the start weights are played.
     """
 
     feedback = "all"

@@ -54,7 +54,7 @@ class EmpiricalState(MomentState):
 
 
 class TrackedState(EmpiricalState):
-    """What those keep besides that track the inverse."""
+    """What learners that track the inverse keep in addition."""
 
     candidate = row("the best weights on the support, except the reference's")
     inverse = matrix("R⁻¹, with zeros in the rows and columns of the reference and of options without weight")
@@ -81,7 +81,7 @@ def decide_tracked(state: State, t: int, w: F64) -> None:
 
 @kernel()
 def decide_empirical(s: EmpiricalState, w: F64) -> None:
-    """Do the same without an inverse."""
+    """Write the best weights by a general maximiser, without an inverse; the start weights before any reward."""
     n = s.count[0]
     if n == 0.0:
         for i in range(w.size):
@@ -131,7 +131,7 @@ def _decide_semicontinuous(s: EmpiricalState, scale: float, w: F64) -> None:
 
 @kernel()
 def _accept_candidate(s: TrackedState, scale: float, w: F64, d: int) -> bool:
-    """Write the best weights on the support of the last ones; tell whether they are the best on the whole simplex."""
+    """Write the best weights on the support of the last ones; return True if no others on the simplex are better."""
     r = int(s.reference) - 1
     left = 1.0
     size = 0.0

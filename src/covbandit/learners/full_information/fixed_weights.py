@@ -28,10 +28,10 @@ def _decide(state: State, t: int, w: F64) -> None:
 class FixedWeights(FullInformationLearner):
     """The same weights in every round, equal ones by default.
 
-    Without retired options, that is: those in use keep their proportions, or share equally if they had no weight. It
-    waits for nothing: options that were never seen get their weight as well.
+    If options are retired, the others keep their proportions, or share equally if they had no weight. Options that were
+    never seen get their weight as well.
 
-    Hard to beat early, and near problems whose optimum is nearly uniform for long: every figure and table shows it.
+    Hard to beat at first, and for long where the best weights are nearly equal: every figure and table shows it.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ def moments(pairs: Pairs, chosen: I64) -> tuple[F64, F64, float]:
     n = pairs["pair_count"][block]
     sigma = np.ascontiguousarray(uncompiled(pair_covariance)(pairs["pair_scatter"][block], n, away, away.T))
     d = chosen.size
-    # A common history has nothing to correct; rounding alone would have singular matrices changed.
+    # Options seen equally often, alone and in pairs, share one history: projecting would only add rounding to it.
     if np.ptp(pairs["pair_seen"][block]) > 0:
         work = np.empty((d, d)), np.empty(d), np.empty(DECOMPOSITION_SLABS * d * d)
         compiled(project_on_semidefinite)(sigma, *work)

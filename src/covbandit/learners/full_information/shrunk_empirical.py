@@ -47,7 +47,7 @@ def _absorb(state: State, w: F64, y: F64) -> None:
 
 @kernel(UPDATE, on_demand=True)
 def _shrink_once(state: State) -> None:
-    """Do without a new observation what absorbing one does at the end."""
+    """Shrink the moments as `_absorb` does, but without a new observation."""
     s = ShrunkState(state)
     _shrink(s, s.count[0])
 

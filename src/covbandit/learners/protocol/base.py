@@ -7,14 +7,14 @@ import warnings
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from covbandit.core import validation
 from covbandit.core.fingerprints import remember
-from covbandit.core.typing import F64
+from covbandit.core.typing import F64, Feedback
 from covbandit.errors import AssumptionWarning, InvalidInput, Unsupported
 from covbandit.kernels.jit.compilation import compiled
 from covbandit.learners.protocol import serialization
@@ -27,7 +27,6 @@ from covbandit.problems.problem import Problem
 
 _DOUBT_EVERY = 16  # rounds between looks for contradicted assumptions
 
-Feedback = Literal["all", "chosen", "total"]
 Hold = tuple[ArrayLike, int]
 
 
@@ -43,8 +42,8 @@ class Learner(ABC):
     Each constructor argument must be kept as an attribute of the same name: that is how learners are cloned and saved.
 
     Options may go out of use, and come back: `set_retired` says which are out. They get no weight then, while what is
-    known of them stays. What a learner decides that is not one of this package's, in plain Python or by a kernel, is
-    confined to the options in use, in the same proportions.
+    known of them stays. What a learner outside this package decides, in plain Python or by a kernel, is confined to the
+    options in use, in the same proportions.
     Where every reward is seen, `tell_partly` takes rounds in which some options did not exist or were not in use; a
     plain-Python learner that should learn from such rounds overrides `_absorb_partly`.
 
@@ -118,7 +117,7 @@ class Learner(ABC):
 
     # What a subclass writes ------------------------------------------------------------------------------------------
 
-    def _parameters(self) -> Mapping[str, ArrayLike] | ArrayLike:
+    def _parameters(self) -> Mapping[str, ArrayLike]:
         """Return the parameters that `_state_class` declares, by name."""
         return {}
 
@@ -151,7 +150,7 @@ class Learner(ABC):
     def _check_saved(  # noqa: B027 (optional: what a learner in plain Python keeps is its own)
         self, rounds: int, arrays: dict[str, F64], statistics: dict[str, Any]
     ) -> None:
-        """Raise if a learner like this cannot have learned this in so many rounds: kernels believe what they find."""
+        """Raise if no learner like this can have learned this in `rounds` rounds: kernels check nothing themselves."""
 
     def _on_retirement(self) -> None:  # noqa: B027 (optional: most learners keep nothing that depends on it)
         """Recompute cached quantities after the set of options in use changed; `_update_books` has already run."""
@@ -169,7 +168,7 @@ class Learner(ABC):
         return ()
 
     def _merge(self, other: Self) -> None:
-        """Add another learner's statistics to one's own, before the books are added."""
+        """Add another learner's statistics to this learner's; `merge` then adds the counts and the rounds told."""
         raise Unsupported(f"{type(self).__name__} cannot be merged: its statistics are not sums over rounds")
 
     def _random(self, t: int) -> np.random.Generator:
@@ -253,8 +252,8 @@ class Learner(ABC):
     def tell_partly(self, weights: ArrayLike, rewards: ArrayLike) -> None:
         """Learn from one round in which not every option has a reward, where `tell` wants them all.
 
-        For learners that see every option (``feedback = "all"``), when options come and go: a new one has no past, a
-        retired one no present. If nothing is missing, and never was, this is `tell`.
+        For learners that see every option (``feedback = "all"``), when options come and go: a new option has no
+        earlier rewards, a retired one no later ones. If no reward is missing, now or before, this is `tell`.
 
         Parameters
         ----------
@@ -309,12 +308,12 @@ class Learner(ABC):
         Raises
         ------
         InvalidInput
-            If an option is not known, or none would be left in use; nothing has changed then, nor below.
+            If an option is not known, or none would be left in use; nothing has changed then.
         Infeasible
             If the caps of the options left in use do not allow weights that sum to one.
         NotIdentified
-            If a design of one's own does not determine the moments of the options left in use by the actions that
-            contain no other.
+            If the actions of the user's design that contain no retired option do not determine the moments of the
+            options left in use. After this error and the one above, too, nothing has changed.
 
         Examples
         --------
@@ -508,9 +507,9 @@ class Learner(ABC):
 
     @classmethod
     def _saved_shapes(cls, d: int, config: Mapping[str, Any]) -> dict[str, tuple[int, ...]] | None:
-        """Return the shapes of what a learner of these arguments saves, None if only building one tells.
+        """Return the shapes of what a learner with these arguments saves, None if they are known only once it is built.
 
-        A learner of somebody else's may choose its state while it is built.
+        A learner outside this package may choose its state while it is built.
         """
         ours = cls.__module__.startswith("covbandit.")
         return cls._state_class.saved_shapes(d, cls._block_sizes(d, config)) if ours else None

@@ -59,7 +59,7 @@ def from_plain(value: Any) -> Any:
 
 
 def _array(entries: Any, dtype: Any, shape: Any) -> NDArray[Any]:
-    """Return a marked array; one that takes more room than its entries is refused before room is made."""
+    """Return the array that `to_plain` wrote; refuse a type or a shape that its entries do not account for."""
     form = _DTYPE.fullmatch(dtype) if isinstance(dtype, str) else None
     if form is None:
         raise StateFileError(f"an array of {str(dtype)[:60]!r} is none that a learner keeps")
@@ -151,7 +151,7 @@ def restore(content: dict[str, Any], origin: str = "saved learner") -> Learner:
 
 
 def restore_snapshot(learner: Learner, told: object, arrays: dict[str, Any], statistics: dict[str, Any]) -> None:
-    """Give a fresh learner what was saved, if a learner can have been told that."""
+    """Give a fresh learner what was saved; raise if no learner of its kind can have reached that state."""
     rounds = as_limited(told, "rounds_told", 0, MOST_ROUNDS)
     if not isinstance(statistics, dict):
         raise StateFileError(f"its statistics are a {type(statistics).__name__}")
@@ -171,7 +171,7 @@ def restore_snapshot(learner: Learner, told: object, arrays: dict[str, Any], sta
 
 
 def require_counts(saved: Mapping[str, Any], names: Iterable[str], most: float) -> None:
-    """Raise unless saved arrays hold numbers of observations, of which there are so many at most."""
+    """Raise unless saved arrays hold numbers of observations, from 0 to `most`."""
     for name in names:
         array = np.asarray(saved[name], dtype=np.float64)
         wrong = ~((array >= 0) & (array <= most * (1 + 1e-9)))

@@ -15,9 +15,9 @@ _SAID_BEFORE: ContextVar[bool] = ContextVar("said_before", default=False)
 
 @contextmanager
 def said_before() -> Iterator[None]:
-    """Make learners without remarks: copies of others, or those whose maker says the remarks in another way.
+    """Suppress the warnings of `say` in this context: for copies of learners, or where the caller shows the remarks.
 
-    Not by a filter of warnings, which all threads share.
+    A context variable does this, since a filter of warnings would hold for all threads.
     """
     before = _SAID_BEFORE.set(True)
     try:
@@ -37,7 +37,7 @@ def say(remark: str) -> None:
 
 
 def one_at_a_time(n_options: int, min_weight: float | None) -> str | None:
-    """Say what follows where no two of several options fit, or return None where they do: up to one half exactly."""
+    """Return a warning if no two of several options fit, since `min_weight` is above one half; else None."""
     if min_weight is None or n_options < 2 or min_weight <= 0.5:
         return None
     return (

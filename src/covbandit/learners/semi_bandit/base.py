@@ -158,8 +158,8 @@ class UpperConfidenceLearner(SemiBanditLearner):
         n = s.count
         with np.errstate(invalid="ignore", divide="ignore"):
             variance = s.scatter.diagonal() / (n - 1)
-            # Five standard deviations of a Gaussian's sample variance (skewed: hence Wilson and Hilferty's formula).
-            # Below that chance may exceed the bound, in one of the many times that it is looked at.
+            # Five standard deviations of a Gaussian's sample variance, by Wilson and Hilferty's formula since it is
+            # skewed. The variance is checked many times, so a smaller margin would at some time be exceeded by chance.
             error = 2 / (9 * (n - 1))
             above = variance / (self.variance_bound * (1 - error + 5 * np.sqrt(error)) ** 3)
         above = np.where(n >= _ENOUGH, above, 0.0)

@@ -73,7 +73,7 @@ def _is_concave(s: PairState, d: int) -> bool:
 
 @kernel()
 def maximize_quadratic(s: PairState, means: F64, w: F64) -> None:
-    """Do the same where there is no root (`bonus` is zero): exactly, if what is left is concave."""
+    """Do what `maximize` does where `bonus` is zero: exactly if the rest is strictly concave and `_NODES` suffice."""
     d = w.size
     if d == 1:
         w[0] = 1.0

@@ -153,8 +153,9 @@ class PairUCB(SemiBanditLearner):
     The bonus is as wide as the errors of an estimated mean and of an estimated risk: an option's part in the risk of a
     mix with standard deviation s is estimated with an error of :math:`2 \tilde σ_i s / \sqrt N` per weight. Without the
     second, an option whose risk was overestimated at first is never tried again where ρ is large. The bonus is a
-    quadratic. So as soon as the whole is concave, which it is nearly always after some rounds, each decision is exact,
-    by branch and bound; before that it is a fast search, see `certify`.
+    quadratic. So as soon as the whole is strictly concave, which it is nearly always after some rounds, branch and
+    bound makes each decision exact, unless it needs more than 300 nodes. Else the decision is a fast search, see
+    `certify`.
 
     Early estimates are mostly noise, so moments are drawn towards their averages over the options. With
     :math:`\hat σ_i^2` divided by :math:`N_i - 1`, :math:`\bar σ^2` its average, :math:`\bar r` the average

@@ -97,7 +97,10 @@ def add_upper_covariances(s: UpperState, w: F64, log_t: float) -> None:
 
 @kernel()
 def begin_upper_sum(s: UpperState, log_t: float, anew: bool) -> None:
-    """Give rounds without a Σ̄_s of their own the first one that is defined: `anew` for all pairs, else new ones."""
+    """Start the sum over the rounds: each round before Σ̄ was defined counts with the Σ̄ that is defined now.
+
+    With `anew` the sums of all pairs are started, else only those that are still zero.
+    """
     d = s.count.size
     for i in range(d):
         for j in range(d):

@@ -73,7 +73,7 @@ def is_ready(s: PairState, d: int) -> bool:
 
 @kernel(ABSORB)
 def absorb_counted(state: State, w: F64, y: F64) -> None:
-    """Take in the rewards of the chosen options, where nothing else depends on the round."""
+    """Take in the rewards of the chosen options and note the end of start-up: for learners that keep no sum of Σ̄."""
     s = PairState(state)
     absorb_pairs(s, w, y)
     if s.ready == 0.0 and is_ready(s, w.size):

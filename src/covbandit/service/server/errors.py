@@ -35,8 +35,8 @@ class Stopping(errors.StoreUnavailable):
 
     def __init__(self) -> None:
         super().__init__(
-            "the service is stopping, and could not finish this request; nothing was changed by it, or all that was "
-            "asked for"
+            "the service is stopping, and could not finish this request; the request was either applied completely or "
+            "not at all"
         )
 
 

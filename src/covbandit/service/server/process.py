@@ -43,7 +43,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise InvalidInput(f"host {host!r} is not known: {error}; use 127.0.0.1, or this machine's address") from None
     found = socket.socket(family, kind, protocol)
     try:
-        if sys.platform != "win32":  # elsewhere it lets a service start again at once; there, two at the same time
+        if sys.platform != "win32":  # so that a service can start again at once; on Windows, two could share the port
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
         found.listen(QUEUE)

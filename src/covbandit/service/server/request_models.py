@@ -121,7 +121,7 @@ class TellManyBody(Body):
 
 
 class TellOutsideBody(Body):
-    """A round that the study did not propose: history, a warm start."""
+    """A round that the study did not propose, such as one from before the study existed."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -136,7 +136,7 @@ class HealthAnswer(_Answer):
 class VersionAnswer(_Answer):
     """What runs here."""
 
-    model_config = _example({"version": "0.1.0", "api": "v1", "schema": "0002", "tokens": True})
+    model_config = _example({"version": "0.1.0", "api": "v1", "schema": "0003", "tokens": True})
     version: str
     api: Literal["v1"]
     schema_: str = Field(alias="schema", description="The version of the store's tables.")
@@ -179,8 +179,9 @@ class SummaryAnswer(_Answer):
     last_told_at: datetime | None
     remarks: list[str] = Field(description="What follows from the learner's arguments and may not be meant.")
     risk_aversion_check: RiskAversionCheckAnswer | None = Field(
-        description="Whether ρ matters, from the tenth told round on; null in lists of studies. It may be as old as a "
-        "twentieth of the told rounds."
+        description="Whether ρ matters, once every option in use was seen ten times (from totals: once there are "
+        "enough rounds to estimate the covariances); null in lists of studies. It may be as old as a twentieth of the "
+        "told rounds."
     )
 
 
@@ -405,7 +406,8 @@ class ForkAnswer(_Answer):
             "rounds_replayed": 7,
             "weights": {"SPY": 0.4, "TLT": 0.4, "GLD": 0.2},
             "explanation": _EXPLANATION,
-            "note": "what this learner would advise now; not how it would have performed",
+            "note": "What this learner would advise now, after the same history. Not how it would have performed: the "
+            "rounds are those that another learner chose.",
         }
     )
     learner: str

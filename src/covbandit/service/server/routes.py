@@ -1,7 +1,7 @@
 """What the service can do: one entry per route, how a request to it is read, and the function that handles it.
 
-Each of these functions runs in a thread, gets a `Call`, and leaves the work to the study. Its docstring is what the
-OpenAPI description says of the route.
+Each of these functions gets a `Call` and leaves the work to the study. It runs in a thread, unless its route has
+`needs`. Its docstring is what the OpenAPI description says of the route.
 """
 
 from __future__ import annotations
@@ -137,12 +137,12 @@ class Route:
 
 
 def health(call: Call) -> Response:
-    """Tell whether the service and its store answer."""
+    """Check that the service and its store answer."""
     return json_response({"status": "ok", "store": "ok"})
 
 
 def version(call: Call) -> Response:
-    """Tell what runs here, and whether a token is needed."""
+    """Return what runs here, and whether a token is needed."""
     wanted = call.service.authenticator.wants_tokens
     return json_response({"version": __version__, "api": "v1", "schema": SCHEMA, "tokens": wanted})
 

@@ -46,7 +46,7 @@ class SharedWork:
         self._begun = 0.0
 
     async def done(self) -> None:
-        """Wait until the work was done after this call began, or before it ended.
+        """Wait for the work that is running, or start it and wait if none is.
 
         Raises
         ------

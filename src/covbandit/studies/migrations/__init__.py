@@ -1,4 +1,13 @@
-"""How stores of older versions become those of this one: one file a step, run with Alembic inside one transaction."""
+"""How stores of older versions become those of this one: one file a step, run with Alembic inside one transaction.
+
+================================  ================================================================
+file in ``versions/``             what it adds
+================================  ================================================================
+``0001_studies.py``               studies, rounds, tells, changes and states
+``0002_tokens.py``                tokens
+``0003_state_ids_and_names.py``   ids of states; names of studies compared in one spelling
+================================  ================================================================
+"""
 
 from __future__ import annotations
 
