@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -179,6 +180,29 @@ def test_a_name_that_is_not_declared_is_an_error() -> None:
             with pytest.raises(AttributeError, match=name):  # a parameter never changes
                 setattr(make(kind), name, value)
         assert make(kind).rho == 0.5
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_no_garbage_is_looked_for_while_a_kernel_is_compiled(
+    wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Afterwards it is again, unless it was not before."""
+
+    @kernel(UPDATE, on_demand=True)
+    def count(state: Any) -> None:
+        s = LearnerState(state)
+        s.told += 1
+
+    seen: list[bool] = []
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compilation, "_give_notice", lambda _: seen.append(gc.isenabled()))
+    if not wanted:
+        gc.disable()
+    try:
+        compiled(count)
+        assert (seen, gc.isenabled()) == ([False], wanted)
+    finally:
+        gc.enable()
 
 
 def test_a_changed_declaration_changes_the_compiled_code() -> None:

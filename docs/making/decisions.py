@@ -7,7 +7,7 @@ those of SQLite, which waits for the disk.
 part      what it measures
 ========  ==========================================================================================
 calls     compiling kernels that call others by symbol, against kernels that contain the others' code
-helpers   compiling kernels and playing a step, by how many of their helpers get machine code of their own
+garbage   compiling the same kernels while Python looks for garbage, against the pause that we make
 driver    the first simulation of a process, compiled, against the second
 inner     a step as it is, without unrolling, and with Numba's reference counting
 inverse   a step with the tracked inverse, against a step with the active set alone
@@ -40,17 +40,12 @@ import covbandit as cb
 PASSES = 7
 
 _COMPILE = """
-import sys, time
+import contextlib, sys, time
 import covbandit.kernels.jit.compilation as compilation
 if sys.argv[1] == "contained":
     compilation.out_of_line = lambda dispatcher: dispatcher
-marked = compilation.kernel
-if sys.argv[1] == "machine code of every helper":
-    compilation.kernel = lambda signature=None, on_demand=False, inline_only=False: marked(signature, on_demand)
-if sys.argv[1] == "machine code of none":
-    compilation.kernel = lambda signature=None, on_demand=False, inline_only=False: marked(
-        signature, on_demand, signature is None
-    )
+if sys.argv[1] == "collecting":
+    compilation._no_collection = contextlib.nullcontext
 import covbandit as cb
 learners = [cb.MCEmpirical, cb.MCUCB, cb.MCUCBGamma, cb.OLSUCBC, cb.PairUCB]
 begun = time.process_time()
@@ -59,11 +54,6 @@ for learner in learners:
     for kernel in learner(n_options=5, **given)._kernels():
         compilation.compiled(kernel)
 print(time.process_time() - begun)
-if len(sys.argv) > 2:
-    for rounds in (1_000, 300_000):
-        begun = time.process_time()
-        cb.simulate(cb.problems.synthetic(), cb.ShrunkEmpirical(n_options=5, risk_aversion=0.1), rounds, 1, workers=1)
-    print((time.process_time() - begun) / rounds)
 """
 
 _STEP = """
@@ -117,20 +107,17 @@ def calls() -> None:
     print(f"{found['contained'] / found['by symbol']:.1f} times as long")
 
 
-def helpers() -> None:
-    """Compile the kernels of five learners as above, and play ShrunkEmpirical at d = 5."""
+def garbage() -> None:
+    """Compile the kernels of five learners as above, with and without the search for garbage, in turns."""
 
-    def compile_and_play(way: str) -> list[float]:
+    def compile_all(way: str) -> float:
         with tempfile.TemporaryDirectory() as folder:
-            return [float(line) for line in _printed(_COMPILE, way, "play", NUMBA_CACHE_DIR=folder).split()]
+            return float(_printed(_COMPILE, way, NUMBA_CACHE_DIR=folder))
 
-    ways = ("as it is", "machine code of every helper", "machine code of none")
-    turns = [{way: compile_and_play(way) for way in ways} for _ in range(3)]
-    for way in ways:
-        compiling, step = (statistics.median(turn[way][k] for turn in turns) for k in range(2))
-        beside = [statistics.median(turn[way][k] / turn["as it is"][k] for turn in turns) for k in range(2)]
-        print(f"helpers: {way}: compiling {compiling:.1f} s, {beside[0]:.2f} of it as it is;", end=" ")
-        print(f"a step {1e9 * step:.0f} ns, {beside[1]:.2f} of it as it is")
+    turns = [{way: compile_all(way) for way in ("paused", "collecting")} for _ in range(5)]
+    for way in turns[0]:
+        print(f"garbage: {way}: {statistics.median(turn[way] for turn in turns):.1f} s CPU")
+    print(f"paused takes {statistics.median(turn['paused'] / turn['collecting'] for turn in turns):.2f} of the time")
 
 
 def driver() -> None:
@@ -245,7 +232,7 @@ def state() -> None:
         print(f"state: MC-Empirical, d = {d}: {size:,} bytes")
 
 
-PARTS = {part.__name__: part for part in (calls, helpers, driver, inner, inverse, threads, sqlite, state)}
+PARTS = {part.__name__: part for part in (calls, garbage, driver, inner, inverse, threads, sqlite, state)}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)

@@ -5,7 +5,6 @@ file                what it holds
 ==================  =========================================================================
 ``compilation.py``  the `kernel` decorator; one signature per kernel; the cache on disk
 ``views.py``        named views of a state, which cost nothing in compiled code
-``helpers.py``      helpers that are compiled without machine code of their own
 ``linking.py``      calls from kernel to kernel by linker symbol, without containing its code
 ==================  =========================================================================
 """

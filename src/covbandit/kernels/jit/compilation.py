@@ -35,7 +35,6 @@ from numba.core import config as _numba_config
 from numba.core.event import Listener, install_listener
 
 from covbandit.core.fingerprints import function_hash, referred_to, remember, source_hash
-from covbandit.kernels.jit.helpers import HelperCompiler
 from covbandit.kernels.jit.linking import define, define_as_fatal, external_call
 
 config: Any = _numba_config  # its attributes are made at run time
@@ -55,7 +54,7 @@ UNCOMPILED = os.environ.get("COVBANDIT_UNCOMPILED", "0") not in ("", "0")
 """Whether kernels run as the Python functions that they are made of, a thousand times slower: for debuggers, and to see
 which of their lines tests run. Numbers may differ in their last digits."""
 
-_HOW_TO_COMPILE = ("kernels/jit/helpers.py", "kernels/jit/linking.py", "kernels/jit/views.py")
+_HOW_TO_COMPILE = ("kernels/jit/linking.py", "kernels/jit/views.py")
 _OUTDATED_AFTER = 30 * 24 * 3600.0  # seconds for which compiled code of earlier sources is kept
 _lock = threading.RLock()
 _signatures: dict[int, Any] = {}
@@ -112,9 +111,7 @@ def cache_directory() -> Path:
     return Path(root) if root else _user_cache() / "covbandit"
 
 
-def kernel(
-    signature: object = None, on_demand: bool = False, inline_only: bool = False
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def kernel(signature: object = None, on_demand: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a function as a kernel, to be compiled by Numba at first use.
 
     Parameters
@@ -123,17 +120,12 @@ def kernel(
         A Numba signature, for kernels called from Python. Helpers that only other kernels call need none.
     on_demand
         No simulation calls it, so it is not compiled ahead for one.
-    inline_only
-        Make no machine code of a helper by itself. This saves compilation, but may make the kernels that contain the
-        helper slower: measure. See ``kernels/jit/helpers.py``.
 
     Returns
     -------
     callable
         A decorator that returns a Numba dispatcher. Call it from Python through `compiled`.
     """
-    if inline_only and signature is not None:
-        raise ValueError("inline_only is for helpers: a kernel with a signature is called, so it needs machine code")
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         if UNCOMPILED:
@@ -145,8 +137,6 @@ def kernel(
             # A helper of other kernels: inlined, since passing the many fields of arrays would cost more than its work,
             # and without the entry points for Python and C, which take time to compile.
             options |= {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        if inline_only:
-            options["pipeline_class"] = HelperCompiler
         remember(function.__module__, function.__code__.co_filename)
         dispatcher: Any = numba.njit(**options)(function)
         if signature is not None:
@@ -155,8 +145,6 @@ def kernel(
                 _kernels.append(dispatcher)
                 if on_demand:
                     _on_demand.add(id(dispatcher))
-        elif inline_only:
-            _kept[dispatcher] = False  # what Numba keeps on disk is machine code
         return cast("Callable[P, R]", dispatcher)
 
     return decorate

@@ -51,7 +51,7 @@ _HERE = 9
 SEMICONTINUOUS_ROWS = 10
 
 
-@kernel(inline_only=True)
+@kernel()
 def _utility(theta: F64, M: F64, scale: float, w: F64) -> float:
     value = 0.0
     for i in range(w.size):

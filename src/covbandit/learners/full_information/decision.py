@@ -164,7 +164,7 @@ def _accept_candidate(s: TrackedState, scale: float, w: F64, d: int) -> bool:
     return True
 
 
-@kernel(inline_only=True)
+@kernel()
 def same_support(s: TrackedState, w: F64) -> bool:
     """Return True if the weights w are positive where those told last are."""
     same = True
@@ -173,13 +173,13 @@ def same_support(s: TrackedState, w: F64) -> bool:
     return same
 
 
-@kernel(inline_only=True)
+@kernel()
 def is_tracking(s: TrackedState) -> bool:
     """Return True if there is an inverse, not yet due to be computed anew."""
     return bool(s.reference > 0.0 and s.told & (_AFRESH - 1) != 0)
 
 
-@kernel(inline_only=True)
+@kernel()
 def start_tracking(s: TrackedState, w: F64) -> None:
     """Compute inverse and candidate for the support of w from the moments."""
     d = w.size
@@ -236,14 +236,14 @@ def absorb_and_track(s: TrackedState, w: F64, y: F64, d: int) -> None:
                 s.candidate[i] += side * entry
 
 
-@kernel(inline_only=True)
+@kernel()
 def _advantage(s: TrackedState, b: int, r: int, per: float) -> float:
     """Return option b's entry of the right-hand side R x = side that the candidate solves; `per` is n / 2ρ."""
     side: float = (s.mean[b] - s.mean[r]) * per - (s.scatter[r, b] - s.scatter[r, r])
     return side
 
 
-@kernel(inline_only=True)
+@kernel()
 def _invert(s: TrackedState, w: F64) -> int:
     """Invert R on the support of w, by Gauss and Jordan; return the reference option, -1 if R is nearly singular."""
     d = w.size
