@@ -51,8 +51,8 @@ QUIET = "COVBANDIT_QUIET"
 """The environment variable that, set to anything but 0, keeps `compiled` from saying that it compiles."""
 
 UNCOMPILED = os.environ.get("COVBANDIT_UNCOMPILED", "0") not in ("", "0")
-"""Whether kernels run as the Python functions that they are made of, hundreds of times slower: for debuggers, and to see
-which of their lines tests run. Numbers may differ in their last digits."""
+"""Whether kernels run as the Python functions that they are made of, hundreds of times slower: for debuggers, and to
+see which of their lines tests run. Numbers may differ in their last digits."""
 
 _HOW_TO_COMPILE = ("kernels/jit/linking.py", "kernels/jit/views.py")
 _OUTDATED_AFTER = 30 * 24 * 3600.0  # seconds for which compiled code of earlier sources is kept
