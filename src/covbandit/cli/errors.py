@@ -10,15 +10,15 @@ from typing import Any, NoReturn
 
 import typer
 
-from covbandit.core.error_table import ERROR_TABLE, REPEATED_COMMANDS, Report, look_up
+from covbandit.core.error_table import ERROR_TABLE, REPEATED_COMMANDS, ErrorReport, look_up
 from covbandit.errors import CovbanditError, Interrupted, StoreUnavailable
 
 INTERRUPTED = 130
 DIFFERS = 1
 """``study verify`` found a difference."""
 
-_USAGE = Report(2, "invalid", "The command's --help shows its arguments, with examples.")
-_TABLE: dict[type[BaseException], Report] = {kind: reports.command_line for kind, reports in ERROR_TABLE.items()}
+_USAGE = ErrorReport(2, "invalid", "The command's --help shows its arguments, with examples.")
+_TABLE: dict[type[BaseException], ErrorReport] = {kind: reports.command_line for kind, reports in ERROR_TABLE.items()}
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 `study verify` found a difference, 2 bad input (one line says what and why), 3 not found, "
@@ -54,7 +54,7 @@ def wants_json(arguments: Sequence[str]) -> bool:
     return "--json" in own
 
 
-def report_of(error: CovbanditError) -> Report:
+def report_of(error: CovbanditError) -> ErrorReport:
     """Return how the command line ends on an error."""
     found = look_up(_TABLE, error.error if isinstance(error, Located) else error)
     assert found is not None  # the base class of our errors is in the table

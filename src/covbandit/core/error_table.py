@@ -16,7 +16,7 @@ Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)
-class Report:
+class ErrorReport:
     """What is said about an error.
 
     Attributes
@@ -37,59 +37,59 @@ class Report:
 class Reports(NamedTuple):
     """How one class of errors is reported: by the command line, and over HTTP."""
 
-    command_line: Report
-    http: Report
+    command_line: ErrorReport
+    http: ErrorReport
 
 
 REPEATED_COMMANDS = "What is repeated is not counted twice; `ask` and `outside` need a --key (or --client) for that."
 _REPEATED_REQUESTS = "A tell may be repeated later, it is not counted twice; so may ask and tell_outside, with a key."
 
-_BAD_INPUT = Report(2, "invalid", "Nothing was changed; correct what the message names.")
+_BAD_INPUT = ErrorReport(2, "invalid", "Nothing was changed; correct what the message names.")
 
 ERROR_TABLE: dict[type[errors.CovbanditError], Reports] = {
     errors.Unauthorized: Reports(
         _BAD_INPUT,
-        Report(401, "unauthorized", "Send the header Authorization: Bearer TOKEN."),
+        ErrorReport(401, "unauthorized", "Send the header Authorization: Bearer TOKEN."),
     ),
     errors.Forbidden: Reports(
         _BAD_INPUT,
-        Report(403, "forbidden", "Use a token of a larger scope: read < tell < admin."),
+        ErrorReport(403, "forbidden", "Use a token of a larger scope: read < tell < admin."),
     ),
     errors.NotFound: Reports(
-        Report(3, "not_found", "`covbandit study list` shows the studies of a store."),
-        Report(404, "not_found", "GET /api/v1/studies lists the studies."),
+        ErrorReport(3, "not_found", "`covbandit study list` shows the studies of a store."),
+        ErrorReport(404, "not_found", "GET /api/v1/studies lists the studies."),
     ),
     errors.Conflict: Reports(
-        Report(4, "conflict", "Nothing was changed; look at what is there, and decide."),
-        Report(409, "conflict", "Nothing was changed; read what is there and decide."),
+        ErrorReport(4, "conflict", "Nothing was changed; look at what is there, and decide."),
+        ErrorReport(409, "conflict", "Nothing was changed; read what is there and decide."),
     ),
     errors.RateLimited: Reports(
         _BAD_INPUT,
-        Report(429, "rate_limited", "Wait as long as the header Retry-After says, then repeat."),
+        ErrorReport(429, "rate_limited", "Wait as long as the header Retry-After says, then repeat."),
     ),
     errors.StoreUnavailable: Reports(
-        Report(5, "unavailable", REPEATED_COMMANDS),
-        Report(503, "unavailable", _REPEATED_REQUESTS),
+        ErrorReport(5, "unavailable", REPEATED_COMMANDS),
+        ErrorReport(503, "unavailable", _REPEATED_REQUESTS),
     ),
     errors.StoreSchemaError: Reports(
-        Report(6, "unavailable", "Act as the message says."),
-        Report(503, "unavailable", "The operator has to act as the message says."),
+        ErrorReport(6, "unavailable", "Act as the message says."),
+        ErrorReport(503, "unavailable", "The operator has to act as the message says."),
     ),
     errors.StateFileError: Reports(
         _BAD_INPUT,
-        Report(503, "unavailable", "The operator has to look at the store: covbandit study verify."),
+        ErrorReport(503, "unavailable", "The operator has to look at the store: covbandit study verify."),
     ),
     errors.MissingExtra: Reports(
         _BAD_INPUT,
-        Report(503, "unavailable", "The operator has to install it where the service runs."),
+        ErrorReport(503, "unavailable", "The operator has to install it where the service runs."),
     ),
     errors.Unreachable: Reports(
         _BAD_INPUT,
-        Report(503, "unavailable", _REPEATED_REQUESTS),
+        ErrorReport(503, "unavailable", _REPEATED_REQUESTS),
     ),
     errors.CovbanditError: Reports(
         _BAD_INPUT,
-        Report(422, "invalid", "Nothing was changed; correct the value that the message names."),
+        ErrorReport(422, "invalid", "Nothing was changed; correct the value that the message names."),
     ),
 }
 """By class; an error that is not listed is reported like the nearest of its base classes."""

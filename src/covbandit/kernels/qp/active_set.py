@@ -48,7 +48,7 @@ NONE = cast("int", np.int64(-1))
 NO = cast("bool", np.bool_(False))
 
 
-class Problem(NamedTuple):
+class SimplexProgram(NamedTuple):
     """What is maximised, and on what set."""
 
     theta: F64
@@ -75,7 +75,7 @@ class Work(NamedTuple):
 
 
 @kernel()
-def write_start(p: Problem, start: F64, w: F64) -> tuple[bool, float]:
+def write_start(p: SimplexProgram, start: F64, w: F64) -> tuple[bool, float]:
     """Write feasible weights, near `start` unless that is zero.
 
     Weights that a user told may lie a little outside the decision set and, after a change of caps, far outside.
@@ -136,7 +136,7 @@ def write_start(p: Problem, start: F64, w: F64) -> tuple[bool, float]:
 
 
 @kernel()
-def choose_reference(p: Problem, s: Work, by_variance: bool) -> tuple[int, int]:
+def choose_reference(p: SimplexProgram, s: Work, by_variance: bool) -> tuple[int, int]:
     """Choose the reference and queue the other free options to be added to the factor.
 
     The reference is the option with the largest weight or, where scales differ widely, with the least variance. The
@@ -165,7 +165,7 @@ def choose_reference(p: Problem, s: Work, by_variance: bool) -> tuple[int, int]:
 
 
 @kernel()
-def add_to_factor(p: Problem, s: Work, n_free: int, ref: int, j: int) -> bool:
+def add_to_factor(p: SimplexProgram, s: Work, n_free: int, ref: int, j: int) -> bool:
     """Add option j at the end of the factor, and return True; if its pivot vanishes, only write its column."""
     M = p.M
     order, U, inv = s.order, s.U, s.inv
@@ -220,7 +220,7 @@ def remove_from_factor(s: Work, n_free: int, drop: int) -> None:
 
 
 @kernel()
-def step_along_null(p: Problem, s: Work, n_free: int, ref: int, j: int) -> int:
+def step_along_null(p: SimplexProgram, s: Work, n_free: int, ref: int, j: int) -> int:
     """Move uphill along the null direction that option j opens, until a weight meets a bound; return its position.
 
     The direction is (-U⁻¹ col, 1 at j, the rest at ref); the objective is linear along it. j and ref are put behind the
@@ -270,7 +270,7 @@ def step_along_null(p: Problem, s: Work, n_free: int, ref: int, j: int) -> int:
 
 
 @kernel()
-def solve_on_free(p: Problem, s: Work, n_free: int, ref: int, at_cap: int, refining: bool) -> None:
+def solve_on_free(p: SimplexProgram, s: Work, n_free: int, ref: int, at_cap: int, refining: bool) -> None:
     """Write the maximiser over the free options into x, by position, the reference last.
 
     When refining, solve for the difference to the present weights only.
@@ -316,7 +316,7 @@ def solve_on_free(p: Problem, s: Work, n_free: int, ref: int, at_cap: int, refin
 
 
 @kernel()
-def step_to_maximizer(p: Problem, s: Work, n_free: int) -> tuple[int, float]:
+def step_to_maximizer(p: SimplexProgram, s: Work, n_free: int) -> tuple[int, float]:
     """Move the free weights to x, or as far towards it as bounds allow.
 
     Returns
@@ -351,7 +351,7 @@ def step_to_maximizer(p: Problem, s: Work, n_free: int) -> tuple[int, float]:
 
 
 @kernel()
-def put_on_bound(p: Problem, s: Work, drop: int, waits: bool) -> int:
+def put_on_bound(p: SimplexProgram, s: Work, drop: int, waits: bool) -> int:
     """Put the option at position `drop` on the bound towards which x pointed; return 1 if that is its cap, else 0."""
     i = s.order[drop]
     if s.x[drop] > 0.0:
@@ -367,7 +367,7 @@ def put_on_bound(p: Problem, s: Work, drop: int, waits: bool) -> int:
 
 
 @kernel()
-def price(p: Problem, s: Work, n_free: int, ref: int, may_refine: bool, worst: float, progress: bool) -> int:
+def price(p: SimplexProgram, s: Work, n_free: int, ref: int, may_refine: bool, worst: float, progress: bool) -> int:
     """Return the option at a bound whose gradient violates optimality most, by more than `worst` and rounding.
 
     Returns `OPTIMAL` if there is none. Returns `INEXACT`, if `may_refine`, where the gradients of free options, which

@@ -41,7 +41,7 @@ from covbandit.kernels.qp.active_set import (
     OPTIMAL,
     UPPER,
     ZERO,
-    Problem,
+    SimplexProgram,
     Work,
     add_to_factor,
     choose_reference,
@@ -82,7 +82,7 @@ def maximize_on_simplex(
     status = order[d:]
     base = theta[0]
     g = work[1]
-    p = Problem(theta, base, M, scale, cap)
+    p = SimplexProgram(theta, base, M, scale, cap)
     s = Work(w, status, order, U, work[3], work[0], work[2], g)
     linear, largest = write_start(p, start, w)
     if linear:

@@ -28,6 +28,12 @@ Indefinite = Literal["project", "exact"]
 _CODES = {"project": PROJECT, "exact": EXACT}
 
 
+def _alone_and_in_pairs(options: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which options, then which pairs of options, consist of given options: in the order of the design."""
+    first, second = np.triu_indices(options.size, 1)
+    return np.concatenate([options, options[first] & options[second]])
+
+
 class ExploreThenExploit(Learner):
     """A learner that plays rounds of a design until it knows enough, then what seems best, then more rounds."""
 
@@ -103,12 +109,8 @@ class ExploreThenExploit(Learner):
         require_weights(arrays, "weights")
         require_whole(arrays, "removed", self.n_options)
         # As `find_place` has it: kernels look for the next action from the cursor on, and must find one.
-        options = arrays["active"] > 0
-        if self.design is None:
-            first, second = np.triu_indices(self.n_options, 1)
-            usable = np.concatenate([options, options[first] & options[second]])
-        else:
-            usable = self._usable(arrays["active"])[1]
+        active = arrays["active"]
+        usable = _alone_and_in_pairs(active > 0) if self.design is None else self._usable(active)[1]
         count = arrays["action_count"].ravel()[: usable.size][usable]
         if not count.size:
             raise StateFileError("no action of its design is left")
@@ -151,8 +153,7 @@ class ExploreThenExploit(Learner):
         if not in_use.all():
             options, actions = self._usable(in_use)
             left = np.ascontiguousarray(self.design[np.ix_(actions, options)])
-            first, second = np.triu_indices(self.n_options, 1)
-            moments = np.concatenate([options, options[first] & options[second]])
+            moments = _alone_and_in_pairs(options)
             wide = np.zeros((self.n_options + moments.size, len(self.design)))
             narrow = inverses(left)[left.size :].reshape(-1, len(left))
             wide[np.ix_(np.concatenate([options, moments]), actions)] = narrow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from covbandit import errors
-from covbandit.core.error_table import ERROR_TABLE, Report, look_up
+from covbandit.core.error_table import ERROR_TABLE, ErrorReport, look_up
 
 
 class BadRequest(errors.InvalidInput):
@@ -59,20 +59,20 @@ class WrongMethod(errors.InvalidInput):
 
 
 # Before the classes that are reported everywhere, since the documentation shows the first entry of a status.
-TABLE: dict[type[BaseException], Report] = {
-    BadRequest: Report(400, "bad_request", "Compare the request with /api/v1/openapi.json."),
-    TooLarge: Report(413, "too_large", "Send less at a time, or let the operator raise --body-limit."),
-    AddressTooLong: Report(414, "too_large", "Put less into the address."),
-    HeadTooLarge: Report(431, "too_large", "Send fewer or shorter headers."),
-    TooSlow: Report(408, "too_slow", "Send the request again, without pauses."),
-    NoSuchRoute: Report(404, "not_found", "All addresses are listed in /api/v1/openapi.json."),
-    WrongMethod: Report(405, "bad_request", "The header Allow lists the methods of this address."),
+TABLE: dict[type[BaseException], ErrorReport] = {
+    BadRequest: ErrorReport(400, "bad_request", "Compare the request with /api/v1/openapi.json."),
+    TooLarge: ErrorReport(413, "too_large", "Send less at a time, or let the operator raise --body-limit."),
+    AddressTooLong: ErrorReport(414, "too_large", "Put less into the address."),
+    HeadTooLarge: ErrorReport(431, "too_large", "Send fewer or shorter headers."),
+    TooSlow: ErrorReport(408, "too_slow", "Send the request again, without pauses."),
+    NoSuchRoute: ErrorReport(404, "not_found", "All addresses are listed in /api/v1/openapi.json."),
+    WrongMethod: ErrorReport(405, "bad_request", "The header Allow lists the methods of this address."),
     **{kind: reports.http for kind, reports in ERROR_TABLE.items()},
 }
 
-INTERNAL = Report(500, "internal", "This is a mistake in covbandit; the service's log has the details.")
+INTERNAL = ErrorReport(500, "internal", "This is a mistake in covbandit; the service's log has the details.")
 
 
-def report_of(error: BaseException) -> Report:
+def report_of(error: BaseException) -> ErrorReport:
     """Return how an error is answered."""
     return look_up(TABLE, error) or INTERNAL
