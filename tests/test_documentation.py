@@ -142,6 +142,9 @@ def test_every_room_opens_with_a_table_of_what_is_in_it(room: Path) -> None:
     description = ast.get_docstring(ast.parse(room.read_text(encoding="utf-8"))) or ""
     listed = set(re.findall(r"^``([\w./-]+)``", description, flags=re.MULTILINE))
     folder = room.parent / "versions" if room.parent.name == "migrations" else room.parent
-    folders = {f"{path.name}/" for path in folder.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    # A folder that was moved away leaves its __pycache__ behind.
+    held = [path.relative_to(folder).parts for path in folder.rglob("*") if path.is_file()]
+    folders = {f"{parts[0]}/" for parts in held if len(parts) > 1 and "__pycache__" not in parts}
     sources = {path.name for path in folder.glob("*.py")} - {"__init__.py", "_version.py"}
-    assert listed - {"example.toml"} == folders | sources
+    others = {"example.toml"} if room.parent.name == "specifications" else set()
+    assert listed == folders | sources | others

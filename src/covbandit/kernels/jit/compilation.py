@@ -261,8 +261,8 @@ def _compile(dispatcher: Any, begun: Callable[[Any], None]) -> None:
 def _no_collection() -> Iterator[None]:
     """Pause the search for cyclic garbage: Numba makes many objects that are needed until it has compiled a kernel."""
     enabled = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
         if enabled:

@@ -13,7 +13,7 @@ The same class works in Python: ``Declared(state).mean`` is a NumPy view of the 
 ==============  ============================================================================================
 form            what ``s.name`` is
 ==============  ============================================================================================
-``ITEM``        the number at ``array[place]`` (of a matrix: its first entry); can be assigned to
+``ITEM``        the number at ``array[place]`` (of a row: its first entry); can be assigned to, unless a parameter
 ``SLICE``       the array ``array[place]``
 ``RANGE``       the array ``array[place : place + size]``
 ``REST``        the array ``array[place :]`` without the table of blocks at the end of the counters
@@ -193,6 +193,8 @@ def _set(context: Any, builder: Any, signature: Any, given: Any, name: str) -> N
     found = view.places[name]
     if found.form != ITEM:
         raise NotImplementedError(f"{view}: {name} is an array; assign to its entries")
+    if found.array == PARAMETERS:
+        raise NotImplementedError(f"{view}: {name} is a parameter, which never changes")
     whole = context.cast(builder, given[1], kind, view.type_of(name))
     builder.store(whole, _address(context, builder, view, given[0], found))
 

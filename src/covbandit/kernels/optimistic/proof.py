@@ -48,7 +48,7 @@ def _visit(
     work: Workspace,
     tolerance: float,
 ) -> None:
-    """Bound a new node, at most by `known`, and improve the best weights; it waits if it may hold better ones."""
+    """Bound a new node, by no more than `known`, and improve the best weights; it waits if it may hold better ones."""
     bound = call_bound_node(program, node_in(tree, slot), best.value[0] + tolerance, found, work)
     tree.bounds[slot] = min(bound, known)
     tree.counters[VISITED] += 1

@@ -6,7 +6,7 @@ A and C are symmetric and may be indefinite, so F has many local maxima. The opt
 simplex of their own, with vertices "c on all, the rest on one". Where there are few supports, points of all of them are
 scored, their barycentres and on the way from there to the vertices; where there are many, those of supports grown
 greedily from options and pairs. The best points are improved by a few moves, and the best of these to the top. Further
-starts are single options, the best weights without c, made to satisfy it, and the weights played last. Where supports
+starts are single options, the best weights without c (made to satisfy it) and the weights played last. Where supports
 were grown, random ones follow, and the best tops are shaken (`shaking`). Unless every support was climbed, options are
 then added, dropped and swapped as long as that helps. Diversity of starts matters more than depth.
 
@@ -68,7 +68,7 @@ def _keep(work: F64, order: I64, score: float) -> int:
     worst = order[order.size - 1]
     if kept == N_TRIED and not score > work[_SCORE + worst, 0]:
         return -1
-    # Skip points whose score equals one that was kept: they would climb to the same maximum.
+    # A point whose score equals one that was kept is most likely the same again, and other starts are worth more.
     for a in range(kept):
         if abs(score - work[_SCORE + a, 0]) <= ROUNDING * abs(score):
             return -1

@@ -29,7 +29,7 @@ _CODES = {"project": PROJECT, "exact": EXACT}
 
 
 def _alone_and_in_pairs(options: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which options, then which pairs of options, consist of given options: in the order of the design."""
+    """Return which actions of the paper's design, options alone and then pairs, contain given options only."""
     first, second = np.triu_indices(options.size, 1)
     return np.concatenate([options, options[first] & options[second]])
 

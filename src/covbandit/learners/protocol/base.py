@@ -308,12 +308,12 @@ class Learner(ABC):
         Raises
         ------
         InvalidInput
-            If an option is not known, or none would be left in use; nothing has changed then.
+            If an option is not known, or none would be left in use. After any of these errors nothing has changed.
         Infeasible
             If the caps of the options left in use do not allow weights that sum to one.
         NotIdentified
             If the actions of the user's design that contain no retired option do not determine the moments of the
-            options left in use. After this error and the one above, too, nothing has changed.
+            options left in use.
 
         Examples
         --------

@@ -69,7 +69,7 @@ def first_in_use(caps: F64) -> int:
 
 @kernel()
 def put_all_on_largest(mean: F64, caps: F64, w: F64) -> None:
-    """Write weights with everything on the option of the largest mean, of those with a cap above zero; ties: first."""
+    """Write all weight on the option with the largest mean (the first, if tied) of those with a cap above zero."""
     best = -1
     for i in range(w.size):
         w[i] = 0.0

@@ -293,14 +293,7 @@ class work_integers(Field):  # noqa: N801
 # Declarations ---------------------------------------------------------------------------------------------------------
 
 
-class _Declaration(type):
-    """Lets a view have no attributes but its fields: assigning to a name that is not declared raises AttributeError."""
-
-    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **arguments: Any) -> type:
-        return super().__new__(cls, name, bases, {"__slots__": (), **namespace}, **arguments)
-
-
-class LearnerState(metaclass=_Declaration):
+class LearnerState:
     """The state that the base class keeps for every learner; learners derive from it and declare more.
 
     Parameters
@@ -317,8 +310,6 @@ class LearnerState(metaclass=_Declaration):
         Arrays that were read before, by the names of their fields.
     """
 
-    __slots__ = ("arrays", "looked_up")
-
     told = counter("how many rounds have been told")
     hold_rounds = counter("how many rounds at the start play the held weights")
     seed = counter("the seed of a randomised learner")
@@ -332,6 +323,7 @@ class LearnerState(metaclass=_Declaration):
     start_weights = derived_row("what to play while nothing is known: equal weights, as far as the caps allow")
 
     fields: ClassVar[dict[str, Field]]
+    assignable: ClassVar[frozenset[str]]
     places: ClassVar[dict[str, Place]]
     blocks: ClassVar[tuple[block, ...]]
     numba_type: ClassVar[views.View]
@@ -340,6 +332,11 @@ class LearnerState(metaclass=_Declaration):
     def __init__(self, state: State) -> None:
         self.arrays = state
         self.looked_up: dict[str, F64] = {}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.assignable:
+            raise AttributeError(f"{type(self).__name__} declares no {name!r} that can be assigned to")
+        super().__setattr__(name, value)
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -449,6 +446,8 @@ def _declare(cls: type[LearnerState]) -> None:
     cls.fields = {}
     for base in reversed(cls.__mro__):
         cls.fields |= {name: field for name, field in vars(base).items() if isinstance(field, Field)}
+    writable = (name for name, field in cls.fields.items() if hasattr(type(field), "__set__"))
+    cls.assignable = frozenset(("arrays", "looked_up", *writable))
     cls.blocks = tuple(field for field in cls.fields.values() if isinstance(field, block))
     cls.places = {}
     at = dict.fromkeys((COUNTERS, ROWS, MATRICES, PARAMETERS), 0)

@@ -97,7 +97,7 @@ def add_upper_covariances(s: UpperState, w: F64, log_t: float) -> None:
 
 @kernel()
 def begin_upper_sum(s: UpperState, log_t: float, anew: bool) -> None:
-    """Start the sum over the rounds: each round before Σ̄ was defined counts with the Σ̄ that is defined now.
+    """Start the sum over the rounds: every round so far in which a pair was seen counts with the Σ̄ of now.
 
     With `anew` the sums of all pairs are started, else only those that are still zero.
     """

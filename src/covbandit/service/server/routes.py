@@ -110,7 +110,7 @@ class Route:
         return BASE + self.path
 
     def endpoint(self, service: Service) -> Endpoint:
-        """Return the function that reads a request to this route, runs the handler in a thread, and answers."""
+        """Return the function that reads a request to this route, runs the handler, and answers."""
 
         async def endpoint(request: Request) -> Response:
             request.scope[ROUTE] = self.address
@@ -242,7 +242,7 @@ def tell_many(call: Call) -> Response:
 
 
 def tell_outside(call: Call) -> Response:
-    """Tell a round that the study did not propose: history, a warm start. With a key, a retry is safe."""
+    """Tell a round that the study did not propose, such as one from before it existed. With a key, a retry is safe."""
     body = cast(request_models.TellOutsideBody, call.body)
     told = call.study.tell_outside(body.weights, cast(Outcome, body.outcome), key=body.key)
     call.service.metrics.tells.inc()

@@ -5,7 +5,7 @@ file in ``versions/``             what it adds
 ================================  ================================================================
 ``0001_studies.py``               studies, rounds, tells, changes and states
 ``0002_tokens.py``                tokens
-``0003_state_ids_and_names.py``   ids of states; names of studies compared in one spelling
+``0003_state_ids_and_names.py``   ids of states; names of studies written in one spelling
 ================================  ================================================================
 """
 

@@ -63,7 +63,7 @@ export interface Summary {
   amended: number;
   last_told_at: string | null;
   remarks: string[];
-  /** Null in lists of studies, and before the tenth told round. */
+  /** Null in lists of studies. */
   risk_aversion_check: RiskAversionCheck | null;
 }
 
