@@ -70,8 +70,10 @@ def test_a_changed_learner_is_named_and_fails_the_run(tmp_path: Path) -> None:
     package = Path(cb.__file__).parent
     file = tmp_path / "src" / "covbandit" / Path(inspect.getfile(cb.LinearFI)).relative_to(package)
     text = file.read_text(encoding="utf-8")
-    assert "w[best] = 1.0" in text
-    file.write_text(text.replace("w[best] = 1.0", "w[best] = 0.999\n    w[0] += 0.001"), encoding="utf-8")
+    choice = "put_all_on_largest(s.mean, s.cap, w)"
+    assert text.count(choice) == 1
+    changed_choice = f"{choice}\n    for i in range(w.size):\n        w[i] *= 0.999\n    w[0] += 0.001"
+    file.write_text(text.replace(choice, changed_choice), encoding="utf-8")
     status, lines = compare(str(ROOT), "--present", str(tmp_path), "--learners", "FixedWeights,LinearFI")
     assert status == 1
     assert "FixedWeights: own weights, d = 3 equal equal" in lines

@@ -456,5 +456,6 @@ def _name(dispatcher: Any) -> str:
 
 
 def _kernel_named(name: str) -> Any:
-    importlib.import_module(name.rpartition(".")[0])  # where it is marked as a kernel
+    if name not in names_of_kernels(everything=True):  # in a process that only compiles
+        importlib.import_module(name.rpartition(".")[0])
     return next(dispatcher for dispatcher in reversed(_kernels) if _name(dispatcher) == name)
