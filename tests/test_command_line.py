@@ -10,11 +10,13 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import covbandit as cb
 from commands import covbandit
+from covbandit.kernels.jit import compilation
 
 
 def test_help_teaches() -> None:
@@ -97,6 +99,20 @@ def test_ctrl_c_while_kernels_are_compiled_ends_all_processes(tmp_path: Path) ->
         # Its processes hold the same end of the pipe: this returns when all of them are gone.
         assert "Traceback" not in process.communicate(timeout=300)[1]
         assert process.returncode == 130
+
+
+def test_a_kernel_is_found_though_no_module_of_that_name_can_be_imported(tmp_path: Path) -> None:
+    """As one from a notebook or a script: commands that compile ahead look at every kernel that there is."""
+    file = tmp_path / "script.py"
+    file.write_text("def double(x):\n    return 2.0 * x\n", encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "no_such_module"}
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
+    double = compilation.kernel("float64(float64)", on_demand=True)(names["double"])
+    name = "no_such_module.double"
+    assert name in compilation.names_of_kernels(everything=True)
+    assert compilation.names_not_cached([name]) == [name]
+    compilation.compile_for_use(name)
+    assert double(1.5) == 3.0
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

@@ -11,7 +11,6 @@ import pytest
 
 import covbandit as cb
 from covbandit.errors import InvalidInput
-from covbandit.kernels.jit import compilation
 from covbandit.learners import learner_classes, load_learner
 from covbandit.simulation.engine import fresh_player, run_replication
 from covbandit.simulation.plan import Plan, as_plan
@@ -42,20 +41,6 @@ class TestCarelessWithLeastWeight(TestCareless):
 class TestCarelessThatHolds(TestCareless):
     def make(self) -> Careless:
         return Careless(n_options=4, hold=([0.4, 0.3, 0.2, 0.1], 7))
-
-
-def test_a_kernel_is_found_though_no_module_of_that_name_can_be_imported(tmp_path: Path) -> None:
-    """As one from a notebook or a script: commands that compile ahead look at every kernel that there is."""
-    file = tmp_path / "script.py"
-    file.write_text("def double(x):\n    return 2.0 * x\n", encoding="utf-8")
-    names: dict[str, Any] = {"__name__": "no_such_module"}
-    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
-    double = compilation.kernel("float64(float64)", on_demand=True)(names["double"])
-    name = "no_such_module.double"
-    assert name in compilation.names_of_kernels(everything=True)
-    assert compilation.names_not_cached([name]) == [name]
-    compilation.compile_for_use(name)
-    assert double(1.5) == 3.0
 
 
 def test_the_others_keep_their_proportions() -> None:
