@@ -20,7 +20,7 @@ from covbandit.errors import StateFileError
 def why_not_opened(error: OSError | ValueError) -> str:
     """Return why a file cannot be opened, in words that are the same in every version of Python.
 
-    A name that no file can have is a ValueError, which Python words as it likes: by version and by function.
+    For a name that no file can have, Python raises ValueError, and its text differs between versions and functions.
     """
     if isinstance(error, OSError):
         return error.strerror or str(error)

@@ -259,7 +259,11 @@ def _compile(dispatcher: Any, begun: Callable[[Any], None]) -> None:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Pause the search for cyclic garbage: Numba makes many objects that are needed until it has compiled a kernel."""
+    """Pause Python's search for cyclic garbage while Numba compiles.
+
+    Numba makes many objects and needs them until the kernel is compiled, so every search goes through all of them and
+    finds next to nothing.
+    """
     enabled = gc.isenabled()
     try:
         gc.disable()

@@ -1,12 +1,15 @@
 """A proven upper bound on the optimistic utility over a node of the branch and bound.
 
-It is improved step by step until it is good enough: the best vertex says what the node is worth at least, the chord's
-majorant bounds it quickly, then comes the quadratic case if the root is zero, else a local maximum, the majorant that
-touches F there, and a concave one with its Frank-Wolfe gap (`majorants`).
+The bound is improved in steps, and `bound_node` stops at the first one that is good enough:
 
-`bound_node` calls most steps itself, rather than through each other: Numba optimises each step before it is inlined, so
-a step inside a step is optimised once more. With the choice of the concave majorant, the transformation of the terms
-and the choice of a division as steps around steps, compiling took a sixth longer.
+1. The best vertex gives feasible weights, and so a value that the bound cannot be below.
+2. The chord's majorant (`majorants`) gives a first bound.
+3. If the root is zero on the node, F is a quadratic, and `quadratic` bounds it.
+4. Else a climb finds a local maximum. The majorant that touches F there gives a second bound, and a concave majorant
+   with its Frank-Wolfe gap a third.
+
+`bound_node` calls these steps itself. If steps called further steps, Numba would optimise the inner ones once more each
+time; that took a sixth longer to compile.
 """
 
 from __future__ import annotations

@@ -60,8 +60,9 @@ TRANSFORMED = 4
 FACTOR = 5
 BOUND_SLABS = 6
 
-# Records that kernels take. Compiled code finds fields by their place, and the cache notices a change of places only if
-# the kernel contains, or calls by symbol, one that contains a function of the record's file: see `jit.compilation`.
+# Records that kernels take. Compiled code finds a field by its place. A kernel that takes a record must therefore
+# contain a function of the record's file, or call by symbol a kernel that does: only then does its hash cover the
+# places, so that it is compiled anew when they change (see `jit.compilation`).
 
 
 class Program(NamedTuple):

@@ -48,7 +48,11 @@ def _visit(
     work: Workspace,
     tolerance: float,
 ) -> None:
-    """Bound a new node, by no more than `known`, and improve the best weights; it waits if it may hold better ones."""
+    """Bound a new node, and keep the best weights found in it if they are the best so far.
+
+    `known` is the parent's bound, which holds here, too; ∞ for the root. The node waits in the tree if it may hold
+    better weights still.
+    """
     bound = call_bound_node(program, node_in(tree, slot), best.value[0] + tolerance, found, work)
     tree.bounds[slot] = min(bound, known)
     tree.counters[VISITED] += 1

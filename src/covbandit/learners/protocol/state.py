@@ -335,7 +335,10 @@ class LearnerState:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.assignable:
-            raise AttributeError(f"{type(self).__name__} declares no {name!r} that can be assigned to")
+            those = ", ".join(sorted(self.assignable - {"arrays", "looked_up"}))
+            raise AttributeError(
+                f"{type(self).__name__} declares no {name!r} that can be assigned to; these can: {those}"
+            )
         super().__setattr__(name, value)
 
     def __init_subclass__(cls, **arguments: Any) -> None:
